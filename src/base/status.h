@@ -1,0 +1,75 @@
+// The one error type. No exception leaves a pmio function; every fallible one returns Status or Result<T>.
+//
+// A message says what failed, where, and what the user can do. Translation to MPI error classes happens once,
+// in src/mpi. Threads: values, no sharing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace pmio {
+
+enum class Code {
+  ok,
+  corrupt,      // bytes on a medium that fail validation
+  unsupported,  // a format version, file system or datatype that this build cannot serve
+  no_space,     // ENOSPC
+  quota,        // EDQUOT
+  io,           // any other failing system call
+  invalid,      // a bad argument, hint or option
+  busy,         // held by somebody else, try again
+  access,       // EACCES, EPERM, EROFS, or an object of another owner
+};
+
+const char* code_name(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // ok
+  Status(Code code, std::string message, int system_errno = 0)
+      : code_(code), errno_(system_errno), message_(std::move(message)) {}
+
+  // Maps an errno to its Code; the message becomes "<what>: <strerror>".
+  static Status from_errno(int system_errno, const std::string& what);
+
+  bool ok() const { return code_ == Code::ok; }
+  Code code() const { return code_; }
+  int system_errno() const { return errno_; }  // 0 where no system call was involved
+  const std::string& message() const { return message_; }
+
+ private:
+  Code code_ = Code::ok;
+  int errno_ = 0;
+  std::string message_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}   // NOLINT(google-explicit-constructor)
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  T& operator*() { return *value_; }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+// Asserts a programmer's error, in release builds too. Never for bytes from a medium or a user.
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
+#define PMIO_ASSERT(expression) \
+  ((expression) ? static_cast<void>(0) : ::pmio::assertion_failed(#expression, __FILE__, __LINE__))
+
+#define PMIO_TRY(expression)                        \
+  do {                                              \
+    if (::pmio::Status try_status = (expression); !try_status.ok()) return try_status; \
+  } while (0)
+
+}  // namespace pmio

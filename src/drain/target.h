@@ -1,0 +1,57 @@
+// The file that is drained to: system calls, retried where interrupted or short, counted, with errors that name the file.
+// Threads: any; pwrite and pread carry their offset. Durability: none until sync().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "drain/paint.h"
+#include "log/format.h"
+
+namespace pmio {
+
+struct IoCounters {  // system calls by size class (Cray's: up to 1 KiB, up to 1 MiB, larger), bytes, time
+  std::atomic<uint64_t> writes[3]{}, reads[3]{};
+  std::atomic<uint64_t> written_bytes{0}, read_bytes{0};
+  std::atomic<uint64_t> write_ns{0}, read_ns{0};
+};
+
+class TargetFile {
+ public:
+  // Opens an existing regular file for reading and writing, or as allowed: read_write, write_only, read_only.
+  enum class Access { read_only, write_only, read_write };
+  static Result<std::unique_ptr<TargetFile>> open(const std::string& path, Access access);
+  ~TargetFile();
+
+  // Identity of an open file: statx device, inode, birth time.
+  Result<FileIdentity> identity() const;
+  Result<uint64_t> size_bytes() const;
+  Status write(uint64_t offset, const void* data, uint64_t length);
+  // Reads up to length bytes; *got is short only at the end of the file.
+  Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
+  // Writes the covered intervals of a window whose bytes are in `window` (window[0] is file byte a). Many tiny intervals
+  // (mean below 4 KiB and more than 16) are written as one read-modify-write under an fcntl lock of the range, where the
+  // file can be read; nothing beyond the last covered byte is written. May change bytes of window outside covered.
+  Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
+  Status sync();  // fdatasync
+  int fd() const { return fd_; }
+  Access access() const { return access_; }
+  const std::string& path() const { return path_; }
+  IoCounters& counters() { return counters_; }
+
+ private:
+  TargetFile() = default;
+  int fd_ = -1;
+  Access access_ = Access::read_write;
+  std::string path_;
+  IoCounters counters_;
+};
+
+// Identity of a path without opening it for I/O.
+Result<FileIdentity> identity_of(const std::string& path);
+
+}  // namespace pmio

@@ -1,0 +1,42 @@
+// Which I/O server a byte of a file belongs to, and where the next boundary is. Round-robin stripes: server of offset o
+// is (o / stripe_bytes) % servers. A provider interface finds it out for a file; today: the hints striping_unit and
+// striping_factor, else one server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pmio {
+
+struct Layout {
+  uint64_t stripe_bytes = 0;  // 0: no stripes, one server
+  uint32_t servers = 1;
+
+  uint32_t server_of(uint64_t offset) const {
+    return stripe_bytes == 0 ? 0 : static_cast<uint32_t>(offset / stripe_bytes % servers);
+  }
+  // First boundary after offset; UINT64_MAX where there are no stripes.
+  uint64_t next_boundary(uint64_t offset) const {
+    return stripe_bytes == 0 ? UINT64_MAX : (offset / stripe_bytes + 1) * stripe_bytes;
+  }
+};
+
+struct LayoutHints {
+  uint64_t striping_unit = 0;    // bytes, 0: not given
+  uint32_t striping_factor = 0;  // 0: not given
+};
+
+class LayoutProvider {
+ public:
+  virtual ~LayoutProvider() = default;
+  virtual const char* name() const = 0;
+  // True and *layout set where this provider knows the file behind fd.
+  virtual bool find(int fd, const LayoutHints& hints, Layout* layout) const = 0;
+};
+
+// Asks the providers in order; the last one is the hints'.
+Layout find_layout(int fd, const LayoutHints& hints);
+
+}  // namespace pmio

@@ -1,0 +1,92 @@
+// One segment of a log: the writer that appends to it and the reader that trusts nothing in it.
+//
+// Threads: a SegmentWriter belongs to its rank, one thread at a time. Readers, in any local process, may read records
+// [0, n) and their data once they have learnt n from a release store that followed the writer's publish (the node layer
+// does that). Durability: nothing is durable before fence(); after it everything appended before is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "extent/pattern.h"
+#include "log/format.h"
+#include "medium/medium.h"
+
+namespace pmio {
+
+struct SegmentIdentity {
+  uint64_t job;
+  uint32_t rank;
+  uint32_t slot;
+  uint32_t ranks;
+  FileIdentity target;
+  std::string path;
+};
+
+class SegmentWriter {
+ public:
+  SegmentWriter() = default;
+  // Starts a new generation in region (fresh salt, header durable on return). The region outlives the writer.
+  static Result<SegmentWriter> format(Region& region, const SegmentIdentity& identity);
+  // Makes the header invalid, durably: nothing of the segment will be replayed.
+  static Status invalidate(Region& region);
+
+  // Data bytes that one more record can take (0: full).
+  uint64_t room_bytes() const;
+
+  // Appends one record for `where` (absolute file range; where.bytes() <= room_bytes()), its data taken from the next
+  // where.bytes() bytes of memory. Not durable, not published, before fence().
+  // memory: offsets are relative to buffer.
+  void append(const Vector& where, PatternCursor& memory, const std::byte* buffer, uint64_t stamp_ns,
+              uint32_t collective_call, bool last_of_call);
+  // The same for contiguous memory; the hot path.
+  void append(const Vector& where, const std::byte* data, uint64_t stamp_ns, uint32_t collective_call,
+              bool last_of_call);
+  Status fence();
+
+  uint32_t records() const { return records_; }
+  uint64_t salt() const { return salt_; }
+  uint64_t data_bytes() const { return data_end_ - kHeaderBytes; }
+
+ private:
+  void put_record(const Vector& where, uint32_t data_crc, uint64_t data_position, uint64_t stamp_ns,
+                  uint32_t collective_call, bool last_of_call);
+  Region* region_ = nullptr;
+  uint64_t salt_ = 0;
+  uint64_t data_end_ = 0;    // next free data byte, aligned
+  uint64_t flushed_data_ = 0;
+  uint32_t records_ = 0;
+  uint32_t flushed_records_ = 0;
+};
+
+// Reads a mapped segment. Holds no state that a concurrent append could invalidate.
+class SegmentReader {
+ public:
+  SegmentReader() = default;
+  // Validates the header ("valid iff" 1-4); corrupt or unsupported otherwise, with the reason.
+  static Result<SegmentReader> open(std::span<const std::byte> bytes);
+
+  const SegmentHeader& header() const { return *header_; }
+  std::string path() const;
+  const LogRecord& record(uint32_t index) const;  // index below what is known to be published or valid
+  const std::byte* data(const LogRecord& record) const;
+
+  // Number of valid records from `from` on, by full validation (checksums of data too unless check_data is false).
+  // Never reads outside the segment, whatever the bytes are.
+  uint32_t count_valid(bool check_data = true) const;
+  bool valid(uint32_t index, bool check_data) const;
+  // First index >= from, < from + limit, whose record validates though an earlier one did not: damage rather than a torn tail.
+  std::optional<uint32_t> valid_after_gap(uint32_t from, uint32_t limit) const;
+
+ private:
+  const std::byte* base_ = nullptr;
+  const SegmentHeader* header_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+// The file range of a record as a vector.
+Vector record_vector(const LogRecord& record);
+
+}  // namespace pmio

@@ -1,0 +1,81 @@
+// Persistent regions: named, fixed-size, memory-mapped files in one directory, and how a store into them is made
+// durable. Everything that must survive a crash is written through a Region, so that a fault-injecting medium can
+// stand behind the same interface.
+//
+// Durability: a store is durable once a flush of its range and then a fence have returned.
+//   tmpfs  a store survives the death of the process as soon as it has been executed; flush and fence are empty.
+//   dax    cache lines are flushed (or stored non-temporally) and a fence waits for them (libpmem2).
+//   disk   policy always: fence calls msync on what was flushed; sync: only sync() does; none: never.
+//
+// Threads: one thread at a time per Region object; several Regions may map the same file, in several processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace pmio {
+
+enum class MediumKind { tmpfs, disk, dax };
+enum class Durability { always, sync, none };  // hint pmio_durability; only a disk medium tells them apart
+
+const char* medium_kind_name(MediumKind kind);
+
+class Region {
+ public:
+  virtual ~Region() = default;
+  std::byte* data() const { return data_; }
+  size_t size_bytes() const { return size_; }
+
+  // Copies into the mapping at offset_bytes. On return: visible to readers in program order, not yet durable.
+  virtual void copy(size_t offset_bytes, const void* source, size_t length_bytes) = 0;
+  // Starts making [offset, offset + length) durable. Needed after copy; may be lazy until fence.
+  virtual void flush(size_t offset_bytes, size_t length_bytes) = 0;
+  // Everything flushed before is durable on return, as far as the medium's policy promises.
+  virtual Status fence() = 0;
+  // As fence, but also where the policy is `sync`: what MPI_File_sync needs.
+  virtual Status sync() = 0;
+
+ protected:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// A directory on one medium. The directory must be the caller's own (same euid), mode 0700, and no symbolic link;
+// files are 0600 and opened with O_NOFOLLOW.
+class Medium {
+ public:
+  virtual ~Medium() = default;
+  virtual MediumKind kind() const = 0;
+  virtual Durability durability() const = 0;
+  virtual const std::string& directory() const = 0;
+
+  // Creates and reserves (posix_fallocate; ENOSPC becomes Code::no_space, and no file is left). Bytes read as zero.
+  virtual Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes) = 0;
+  // Maps an existing file, whole. read_only: copy, flush and fence must not be called.
+  virtual Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) = 0;
+  virtual Status remove(std::string_view name) = 0;  // a name that is not there is ok
+  virtual Result<std::vector<std::string>> list() const = 0;  // names in the directory, sorted
+
+  // Touches the pages of [offset, offset + length) for writing, so that later stores take no fault. No content change.
+  static void prefault(Region& region, size_t offset_bytes, size_t length_bytes);
+};
+
+// Opens (creating it, parents excepted, with mode 0700) the directory and finds out its kind.
+Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durability durability);
+
+// What statfs, mount options and a MAP_SYNC probe say of a directory; nothing is created.
+struct MediumFacts {
+  MediumKind kind;
+  std::string file_system;   // "tmpfs", "ext4", ...
+  uint64_t free_bytes;       // available to this user
+  bool map_sync;             // the DAX probe
+};
+Result<MediumFacts> probe_medium(const std::string& directory);
+
+}  // namespace pmio
