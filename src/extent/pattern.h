@@ -1,26 +1,30 @@
-// Regular and irregular byte patterns: what a flattened MPI datatype or file view is, once MPI is out of the picture.
-// The same class describes memory and file.
+// Regular and irregular byte patterns: what a flattened MPI datatype or file view is, once MPI is out of the
+// picture. The same class describes memory and file.
 //
-// Invariant: parts are in data-stream order (the order in which the type's bytes are laid out), adjacent parts are
-// merged where that keeps them regular, no part is empty. Threads: a Pattern is immutable once built; a cursor belongs
-// to one thread.
+// Invariant: parts are in data-stream order (the order in which the type's bytes are laid out), adjacent
+// parts are merged where that keeps them regular, no part is empty. Threads: a Pattern is immutable once
+// built; a cursor belongs to one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace pmio {
 
-// count blocks of block_length bytes, the i-th at offset + i * stride. count == 1: an extent (stride is then 0).
+// count blocks of block_length bytes, the i-th at offset + i * stride. count == 1: an extent (stride is then
+// 0).
 struct Vector {
-  int64_t offset = 0;          // bytes
-  uint64_t block_length = 0;   // bytes, > 0
-  int64_t stride = 0;          // bytes; may be negative or < block_length only for memory patterns
+  int64_t offset = 0;         // bytes
+  uint64_t block_length = 0;  // bytes, > 0
+  int64_t stride = 0;         // bytes; may be negative or < block_length only for memory patterns
   uint64_t count = 1;
 
   uint64_t bytes() const { return block_length * count; }
   // One past the last byte, for stride >= 0.
-  int64_t end() const { return offset + static_cast<int64_t>(count - 1) * stride + static_cast<int64_t>(block_length); }
+  int64_t end() const {
+    return offset + static_cast<int64_t>(count - 1) * stride + static_cast<int64_t>(block_length);
+  }
   bool operator==(const Vector&) const = default;
 };
 
@@ -29,11 +33,11 @@ struct Pattern {
   std::vector<uint64_t> starts;  // starts[i]: data-stream byte at which parts[i] begins; same length as parts
   uint64_t size = 0;             // data bytes in one tile
   int64_t extent = 0;            // bytes from one tile to the next (MPI extent)
-  bool dense = false;            // tiles follow each other without a hole: byte i of the stream is at base + lb + i
-  int64_t lower = 0;             // offset of the first data byte where dense
+  bool dense = false;  // tiles follow each other without a hole: byte i of the stream is at base + lb + i
+  int64_t lower = 0;   // offset of the first data byte where dense
 
-  // Appends a part (absolute within the tile), merging with the last one: adjoining extents into one extent, equal
-  // blocks at an even distance into one vector, vectors that continue each other.
+  // Appends a part (absolute within the tile), merging with the last one: adjoining extents into one extent,
+  // equal blocks at an even distance into one vector, vectors that continue each other.
   void add(const Vector& part);
   // Computes starts, size, dense, lower. Call once after the last add.
   void finish(int64_t extent_bytes);
@@ -43,16 +47,20 @@ struct Pattern {
 // Walks the data stream of base + tiles of a pattern (endless tiling).
 class PatternCursor {
  public:
-  // Positioned at stream byte `skip`. base: added to every offset (view displacement, or 0 for a memory buffer).
+  // Positioned at stream byte `skip`; the pattern must outlive the cursor. base: added to every offset (view
+  // displacement, or 0 for a memory buffer).
   PatternCursor(const Pattern& pattern, int64_t base, uint64_t skip);
 
-  // The next piece of the stream, as one regular vector of at most max_bytes data bytes (max_bytes > 0), as long as
-  // possible; it merges across parts and tiles where the result is regular: a filetype of one 8-byte block of extent 16
-  // gives, for max_bytes = 8 * n, ONE vector of n blocks. A partial block is returned as an extent of its own.
-  // Advances past it.
+  // The next piece of the stream, as one regular vector of at most max_bytes data bytes (max_bytes > 0), as
+  // long as possible; it merges across parts and tiles where the result is regular: a filetype of one 8-byte
+  // block of extent 16 gives, for max_bytes = 8 * n, ONE vector of n blocks. A partial block is returned as
+  // an extent of its own. Advances past it. The pattern must not be empty. Shorter than possible only where
+  // the next byte's offset would leave int64_t; an offset that is itself outside is a programmer's error
+  // (FileView checks before).
   Vector next(uint64_t max_bytes);
 
-  // The next contiguous piece only (one block, or the part of one that is left, or adjoining blocks), at most max_bytes.
+  // The next contiguous piece only (one block, or the part of one that is left, or adjoining blocks), at most
+  // max_bytes.
   struct Piece {
     int64_t offset;
     uint64_t length;
@@ -66,13 +74,22 @@ class PatternCursor {
   int64_t offset() const;
 
  private:
+  void seek(uint64_t position);
+  bool try_offset(int64_t* out) const;
+  void advance_blocks(uint64_t blocks);
+  Vector next_dense(uint64_t max_bytes);
+  Vector next_endless(uint64_t blocks, int64_t stride);
+  void extend(Vector& vector, uint64_t budget);
+  uint64_t take_from_block(uint64_t max_bytes);
+
   const Pattern* pattern_;
   int64_t base_;
   uint64_t position_;
-  // Derived from position_, kept so that sequential walking does not search.
+  // Derived from position_, kept so that sequential walking neither searches nor divides. Unused where dense.
   uint64_t tile_ = 0;
   size_t part_ = 0;
-  uint64_t in_part_ = 0;  // bytes of parts[part_] already walked
+  uint64_t block_ = 0;     // block of parts[part_]
+  uint64_t in_block_ = 0;  // bytes of it already walked
 };
 
 }  // namespace pmio
