@@ -5,11 +5,13 @@
 // segment_bytes - 64 * (i + 1). All integers little-endian; reserved bytes are zero.
 //
 // A segment is valid iff  (1) magic and version match, incompat has no unknown bit, (2) segment_bytes equals the file
-// size, (3) header_crc matches, (4) path_length <= kMaxPath.
+// size, is a multiple of 64 and within [kMinSegmentBytes, kMaxSegmentBytes], (3) header_crc matches, (4) path_length <=
+// kMaxPath.
 // Record i is valid iff all records before it are and  (1) record_crc matches (it covers bytes 4..63 and is seeded with
 // salt and i, so that records of an earlier generation never match), (2) kind is known, (3) the geometry holds:
 // 0 < block_length <= length, length % block_length == 0, extents have one block, stride >= block_length otherwise, no
-// overflow of the file range over 2^63 - 1, (4) its data lie in [kHeaderBytes, start of record i), (5) data_crc matches.
+// overflow of the file range over 2^63 - 1, (4) its data begin at or after the end of the data of record i - 1 (or
+// kHeaderBytes) and end at or before the start of record i, (5) data_crc matches.
 // The log ends at the first invalid record.
 #pragma once
 

@@ -34,6 +34,8 @@ class Region {
 
   // Copies into the mapping at offset_bytes. On return: visible to readers in program order, not yet durable.
   virtual void copy(size_t offset_bytes, const void* source, size_t length_bytes) = 0;
+  // As copy, and returns crc32c(seed, source): one pass where the medium can fuse them.
+  virtual uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes, uint32_t seed);
   // Starts making [offset, offset + length) durable. Needed after copy; may be lazy until fence.
   virtual void flush(size_t offset_bytes, size_t length_bytes) = 0;
   // Everything flushed before is durable on return, as far as the medium's policy promises.

@@ -1,0 +1,29 @@
+#include "log/format.h"
+
+#include "base/checksum.h"
+
+namespace pmio {
+
+namespace {
+
+const std::byte* bytes_of(const void* object) { return static_cast<const std::byte*>(object); }
+
+}  // namespace
+
+// A CRC is linear: the seeds of two salts differ either at every index or at none. So a writer that compares
+// one pair of seeds knows that no record of the generation before can match.
+uint32_t record_seed(uint64_t salt, uint32_t index) {
+  return crc32c(crc32c(0, &salt, sizeof salt), &index, sizeof index);
+}
+
+uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index) {
+  constexpr size_t kCovered = offsetof(LogRecord, data_crc);
+  return crc32c(record_seed(salt, index), bytes_of(&record) + kCovered, sizeof record - kCovered);
+}
+
+uint32_t header_checksum(const SegmentHeader& header) {
+  constexpr size_t kCovered = offsetof(SegmentHeader, compat);
+  return crc32c(0, bytes_of(&header) + kCovered, sizeof header - kCovered);
+}
+
+}  // namespace pmio

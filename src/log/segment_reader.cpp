@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <limits>
+
+#include "base/checksum.h"
+#include "log/segment.h"
+
+namespace pmio {
+
+namespace {
+
+// "Valid iff" (2) and (3) of a record.
+bool geometry_holds(const LogRecord& record) {
+  const uint64_t block = record.block_length;
+  if (block == 0 || block > record.length || record.length % block != 0) return false;
+  const uint64_t blocks = record.length / block;
+  switch (static_cast<RecordKind>(record.kind)) {
+    case RecordKind::extent:
+      if (blocks != 1 || record.stride != 0) return false;
+      break;
+    case RecordKind::vector:
+      if (record.stride < block) return false;
+      break;
+    default:
+      return false;
+  }
+  uint64_t end = 0;
+  return !__builtin_mul_overflow(blocks - 1, record.stride, &end) &&
+         !__builtin_add_overflow(end, block, &end) &&
+         !__builtin_add_overflow(end, record.file_offset, &end) &&
+         end <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+}
+
+uint64_t data_begin(const LogRecord& record) { return uint64_t{record.data_position} * kDataAlignment; }
+
+Status corrupt(const std::string& what) { return Status(Code::corrupt, "not a valid log segment: " + what); }
+
+}  // namespace
+
+Result<SegmentReader> SegmentReader::open(std::span<const std::byte> bytes) {
+  if (bytes.size() < kMinSegmentBytes) return corrupt("the file is too short");
+  PMIO_ASSERT(reinterpret_cast<uintptr_t>(bytes.data()) % alignof(SegmentHeader) == 0);
+  const auto& header = *reinterpret_cast<const SegmentHeader*>(bytes.data());
+  if (header.magic != kSegmentMagic)
+    return corrupt("it does not begin with PMIOSEG1 (never used, or given back)");
+  if (header.version != kFormatMajor)
+    return Status(Code::unsupported, "log segment of format version " + std::to_string(header.version) +
+                                         "; this pmio reads version 1: use the pmio that wrote it");
+  if (header.header_crc != header_checksum(header))
+    return corrupt("the checksum of its header does not match");
+  if (header.incompat != 0)
+    return Status(Code::unsupported,
+                  "log segment with features that this pmio does not know; use a newer one");
+  if (header.segment_bytes != bytes.size() || bytes.size() > kMaxSegmentBytes ||
+      bytes.size() % sizeof(LogRecord) != 0)
+    return corrupt("its header says " + std::to_string(header.segment_bytes) + " bytes, the file has " +
+                   std::to_string(bytes.size()));
+  if (header.path_length > kMaxPath) return corrupt("the path of its target is too long");
+  SegmentReader reader;
+  reader.base_ = bytes.data();
+  reader.header_ = &header;
+  reader.size_ = bytes.size();
+  return reader;
+}
+
+std::string SegmentReader::path() const { return std::string(header_->path, header_->path_length); }
+
+const LogRecord& SegmentReader::record(uint32_t index) const {
+  PMIO_ASSERT(sizeof(LogRecord) * (uint64_t{index} + 1) <= size_ - kHeaderBytes);
+  return *reinterpret_cast<const LogRecord*>(base_ + size_ - sizeof(LogRecord) * (uint64_t{index} + 1));
+}
+
+const std::byte* SegmentReader::data(const LogRecord& record) const { return base_ + data_begin(record); }
+
+bool SegmentReader::valid(uint32_t index, bool check_data) const {
+  const uint64_t records_bytes = sizeof(LogRecord) * (uint64_t{index} + 1);
+  if (records_bytes > size_ - kHeaderBytes) return false;
+  const LogRecord& candidate = record(index);
+  if (candidate.record_crc != record_checksum(candidate, header_->salt, index)) return false;
+  if (!geometry_holds(candidate)) return false;
+  const uint64_t begin = data_begin(candidate);
+  const uint64_t limit = size_ - records_bytes;
+  if (begin < kHeaderBytes || begin > limit || candidate.length > limit - begin) return false;
+  return !check_data || candidate.data_crc == crc32c(0, base_ + begin, candidate.length);
+}
+
+uint32_t SegmentReader::count_valid(bool check_data) const {
+  // Data of successive records do not overlap, so that no segment, however made, takes more than one pass
+  // over it.
+  uint64_t data_end = kHeaderBytes;
+  uint32_t count = 0;
+  while (valid(count, false)) {
+    const LogRecord& candidate = record(count);
+    if (data_begin(candidate) < data_end) break;
+    if (check_data && candidate.data_crc != crc32c(0, data(candidate), candidate.length)) break;
+    data_end = data_begin(candidate) + candidate.length;
+    ++count;
+  }
+  return count;
+}
+
+std::optional<uint32_t> SegmentReader::valid_after_gap(uint32_t from, uint32_t limit) const {
+  const uint64_t slots = (size_ - kHeaderBytes) / sizeof(LogRecord);
+  const uint64_t end = std::min<uint64_t>(uint64_t{from} + limit, slots);
+  // The record's own checksum is enough: it is seeded with the salt and the index.
+  for (uint64_t index = from; index < end; ++index)
+    if (valid(static_cast<uint32_t>(index), false)) return static_cast<uint32_t>(index);
+  return std::nullopt;
+}
+
+Vector record_vector(const LogRecord& record) {
+  Vector where;
+  where.offset = static_cast<int64_t>(record.file_offset);
+  where.block_length = record.block_length;
+  where.count = record.length / record.block_length;
+  where.stride = where.count == 1 ? 0 : static_cast<int64_t>(record.stride);
+  return where;
+}
+
+}  // namespace pmio

@@ -1,0 +1,144 @@
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checksum.h"
+#include "log/segment.h"
+
+namespace pmio {
+
+namespace {
+
+uint64_t now_ns(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Random, never 0, and with other record seeds than the generation before, whose records still lie in the
+// region.
+uint64_t fresh_salt(uint64_t old_salt) {
+  uint64_t salt = 0;
+  do {
+    if (getrandom(&salt, sizeof salt, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof salt))
+      salt = now_ns(CLOCK_REALTIME) * 0x9e3779b97f4a7c15 ^ now_ns(CLOCK_MONOTONIC);
+  } while (salt == 0 || record_seed(salt, 0) == record_seed(old_salt, 0));
+  return salt;
+}
+
+SegmentHeader make_header(const Region& region, const SegmentIdentity& identity) {
+  SegmentHeader header{};
+  header.magic = kSegmentMagic;
+  header.version = kFormatMajor;
+  header.segment_bytes = region.size_bytes();
+  uint64_t old_salt;
+  std::memcpy(&old_salt, region.data() + offsetof(SegmentHeader, salt), sizeof old_salt);
+  header.salt = fresh_salt(old_salt);
+  header.job = identity.job;
+  header.rank = identity.rank;
+  header.slot = identity.slot;
+  header.target = identity.target;
+  header.start_ns = now_ns(CLOCK_MONOTONIC);
+  header.start_realtime_ns = now_ns(CLOCK_REALTIME);
+  header.ranks = identity.ranks;
+  header.path_length = static_cast<uint32_t>(identity.path.size());
+  std::memcpy(header.path, identity.path.data(), identity.path.size());
+  header.header_crc = header_checksum(header);
+  return header;
+}
+
+constexpr uint64_t aligned(uint64_t bytes) {
+  return (bytes + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+}
+
+}  // namespace
+
+Result<SegmentWriter> SegmentWriter::format(Region& region, const SegmentIdentity& identity) {
+  const size_t size = region.size_bytes();
+  if (size < kMinSegmentBytes || size > kMaxSegmentBytes || size % sizeof(LogRecord) != 0)
+    return Status(Code::invalid, "a segment of " + std::to_string(size) +
+                                     " bytes; it must be a multiple of 64 from 256 KiB to 4 GiB");
+  if (identity.path.size() > kMaxPath)
+    return Status(Code::invalid,
+                  "the path of the target is longer than " + std::to_string(kMaxPath) + " bytes");
+  const SegmentHeader header = make_header(region, identity);
+  region.copy(0, &header, sizeof header);
+  region.flush(0, sizeof header);
+  // sync, not fence: were the old header to come back after a power failure, so would the generation before.
+  PMIO_TRY(region.sync());
+  SegmentWriter writer;
+  writer.region_ = &region;
+  writer.salt_ = header.salt;
+  writer.data_end_ = writer.flushed_data_ = kHeaderBytes;
+  return writer;
+}
+
+Status SegmentWriter::invalidate(Region& region) {
+  const uint64_t no_magic = 0;
+  region.copy(0, &no_magic, sizeof no_magic);
+  region.flush(0, sizeof no_magic);
+  return region.sync();
+}
+
+uint64_t SegmentWriter::room_bytes() const {
+  if (region_ == nullptr) return 0;
+  const uint64_t taken = data_end_ + sizeof(LogRecord) * (uint64_t{records_} + 1);
+  return region_->size_bytes() > taken ? region_->size_bytes() - taken : 0;
+}
+
+void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std::byte* buffer,
+                           uint64_t stamp_ns, uint32_t collective_call, bool last_of_call) {
+  const uint64_t bytes = where.bytes();
+  PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
+  uint32_t crc = 0;
+  for (uint64_t done = 0; done < bytes;) {
+    const PatternCursor::Piece piece = memory.next_piece(bytes - done);
+    crc = region_->copy_checksummed(data_end_ + done, buffer + piece.offset, piece.length, crc);
+    done += piece.length;
+  }
+  put_record(where, crc, data_end_, stamp_ns, collective_call, last_of_call);
+  data_end_ = aligned(data_end_ + bytes);
+}
+
+void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t stamp_ns,
+                           uint32_t collective_call, bool last_of_call) {
+  const uint64_t bytes = where.bytes();
+  PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
+  const uint32_t crc = region_->copy_checksummed(data_end_, data, bytes, 0);
+  put_record(where, crc, data_end_, stamp_ns, collective_call, last_of_call);
+  data_end_ = aligned(data_end_ + bytes);
+}
+
+void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t data_position,
+                               uint64_t stamp_ns, uint32_t collective_call, bool last_of_call) {
+  LogRecord record;
+  record.data_crc = data_crc;
+  record.file_offset = static_cast<uint64_t>(where.offset);
+  record.length = where.bytes();
+  record.block_length = where.block_length;
+  record.stride = where.count == 1 ? 0 : static_cast<uint64_t>(where.stride);
+  record.stamp_ns = stamp_ns;
+  record.data_position = static_cast<uint32_t>(data_position / kDataAlignment);
+  record.collective_call = collective_call;
+  record.kind = static_cast<uint16_t>(where.count == 1 ? RecordKind::extent : RecordKind::vector);
+  record.flags = last_of_call ? kLastOfCall : 0;
+  record.reserved = 0;
+  record.record_crc = record_checksum(record, salt_, records_);
+  ++records_;
+  region_->copy(region_->size_bytes() - sizeof record * uint64_t{records_}, &record, sizeof record);
+}
+
+Status SegmentWriter::fence() {
+  region_->flush(flushed_data_, data_end_ - flushed_data_);
+  region_->flush(region_->size_bytes() - sizeof(LogRecord) * uint64_t{records_},
+                 sizeof(LogRecord) * uint64_t{records_ - flushed_records_});
+  // One fence for data and records together: a record that got there without its data does not validate.
+  PMIO_TRY(region_->fence());
+  flushed_data_ = data_end_;
+  flushed_records_ = records_;
+  return Status();
+}
+
+}  // namespace pmio

@@ -1,0 +1,74 @@
+// Persistent memory behind a DAX file system: libpmem2 picks the instructions that the processor has.
+#include <libpmem2.h>
+
+#include "medium/regions.h"
+
+namespace pmio {
+
+namespace {
+
+Status pmem2_error(const char* what) { return Status(Code::io, std::string(what) + ": " + pmem2_errormsg()); }
+
+class DaxRegion final : public Region {
+ public:
+  ~DaxRegion() override {
+    if (map_ != nullptr) pmem2_map_delete(&map_);
+  }
+
+  Status map(int fd, bool read_only) {
+    pmem2_source* source = nullptr;
+    pmem2_config* config = nullptr;
+    Status status;
+    if (pmem2_source_from_fd(&source, fd) != 0 || pmem2_config_new(&config) != 0)
+      status = pmem2_error("describing persistent memory");
+    // MAP_SYNC is part of this request: a coarser granularity is refused, and with it a file system that is
+    // not DAX.
+    else if (pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_CACHE_LINE) != 0 ||
+             pmem2_config_set_protection(
+                 config, read_only ? PMEM2_PROT_READ : PMEM2_PROT_READ | PMEM2_PROT_WRITE) != 0 ||
+             pmem2_map_new(&map_, config, source) != 0)
+      status = pmem2_error("mapping persistent memory");
+    if (config != nullptr) pmem2_config_delete(&config);
+    if (source != nullptr) pmem2_source_delete(&source);
+    if (!status.ok()) return status;
+    bind();
+    return Status();
+  }
+
+  // Flushes while it copies, or stores past the caches; only the wait is left for fence.
+  void copy(size_t offset_bytes, const void* source, size_t length_bytes) override {
+    copy_(data_ + offset_bytes, source, length_bytes, PMEM2_F_MEM_NODRAIN);
+  }
+  void flush(size_t offset_bytes, size_t length_bytes) override {
+    flush_(data_ + offset_bytes, length_bytes);
+  }
+  Status fence() override {
+    drain_();
+    return Status();
+  }
+  Status sync() override { return fence(); }
+
+ private:
+  void bind() {
+    data_ = static_cast<std::byte*>(pmem2_map_get_address(map_));
+    size_ = pmem2_map_get_size(map_);
+    copy_ = pmem2_get_memcpy_fn(map_);
+    flush_ = pmem2_get_flush_fn(map_);
+    drain_ = pmem2_get_drain_fn(map_);
+  }
+
+  pmem2_map* map_ = nullptr;
+  pmem2_memcpy_fn copy_ = nullptr;
+  pmem2_flush_fn flush_ = nullptr;
+  pmem2_drain_fn drain_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Region>> map_dax(int fd, size_t, bool read_only) {
+  auto region = std::make_unique<DaxRegion>();
+  PMIO_TRY(region->map(fd, read_only));
+  return std::unique_ptr<Region>(std::move(region));
+}
+
+}  // namespace pmio

@@ -1,0 +1,184 @@
+#include "medium/directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+namespace pmio {
+
+namespace {
+
+Status check_name(std::string_view name) {
+  const bool plain = !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
+                     name.find('/') == name.npos && name.find('\0') == name.npos;
+  if (plain) return Status();
+  return Status(Code::invalid, "not a file name inside the log directory: \"" + std::string(name) + "\"");
+}
+
+Status check_owner(const struct stat& facts, const std::string& path) {
+  if (facts.st_uid != geteuid())
+    return Status(Code::access, "log directory " + path + " belongs to user id " +
+                                    std::to_string(facts.st_uid) +
+                                    ", not to you; name a directory of your own, for example " + path +
+                                    "/pmio-" + std::to_string(geteuid()) + ", in PMIO_DIR");
+  if ((facts.st_mode & 0777) != 0700)
+    return Status(Code::access,
+                  "log directory " + path + " must be accessible to its owner only; run: chmod 700 " + path);
+  return Status();
+}
+
+Status open_error(int system_errno, const std::string& path) {
+  switch (system_errno) {
+    case ELOOP:
+    case ENOTDIR:
+      return Status(
+          Code::access,
+          "log directory " + path + " is a symbolic link or not a directory; name the directory itself",
+          system_errno);
+    case ENOENT:
+      return Status(Code::io,
+                    "log directory " + path + ": its parent directory does not exist; create it first",
+                    system_errno);
+    default:
+      return Status::from_errno(system_errno, "log directory " + path);
+  }
+}
+
+// In steps, because tmpfs undoes a reservation that a signal interrupts: with a profiler's timer running, one
+// call for everything might never finish.
+int reserve(int fd, size_t size_bytes) {
+  constexpr size_t kStep = size_t{16} << 20;
+  for (size_t done = 0; done < size_bytes;) {
+    const size_t step = std::min(kStep, size_bytes - done);
+    const int error = posix_fallocate(fd, static_cast<off_t>(done), static_cast<off_t>(step));
+    if (error == EINTR) continue;
+    if (error != 0) return error;
+    done += step;
+  }
+  return 0;
+}
+
+Status create_error(int system_errno, const std::string& path, size_t size_bytes) {
+  const Status plain = Status::from_errno(system_errno, path);
+  if (plain.code() != Code::no_space && plain.code() != Code::quota) return plain;
+  return Status(
+      plain.code(),
+      plain.message() + "; " + std::to_string(size_bytes) +
+          " bytes were to be reserved: free some space, lower pmio_capacity or choose another PMIO_DIR",
+      system_errno);
+}
+
+// Size and mode are right before anybody can see the file.
+int prepare(int fd, size_t size_bytes) {
+  if (fchmod(fd, 0600) != 0) return errno;  // whatever the umask was
+  return reserve(fd, size_bytes);
+}
+
+int link_unnamed(int fd, int directory, const char* name) {
+  const std::string self = "/proc/self/fd/" + std::to_string(fd);
+  return linkat(AT_FDCWD, self.c_str(), directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<Directory> Directory::open(const std::string& path) {
+  if (path.empty()) return Status(Code::invalid, "the log directory is an empty name; set PMIO_DIR");
+  std::string plain = path;
+  while (plain.size() > 1 && plain.back() == '/') plain.pop_back();  // "link/" would follow the link
+  const bool created = ::mkdir(plain.c_str(), 0700) == 0;
+  if (!created && errno != EEXIST) return open_error(errno, plain);
+  Directory result;
+  result.path_ = plain;
+  result.fd_ = FileDescriptor(::open(plain.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!result.fd_.ok()) return open_error(errno, plain);
+  if (created && fchmod(result.fd(), 0700) != 0) return Status::from_errno(errno, "chmod 700 " + plain);
+  struct stat facts;
+  if (fstat(result.fd(), &facts) != 0) return Status::from_errno(errno, "log directory " + plain);
+  PMIO_TRY(check_owner(facts, plain));
+  return result;
+}
+
+Result<FileDescriptor> Directory::create_file(std::string_view name, size_t size_bytes) const {
+  PMIO_TRY(check_name(name));
+  const std::string file(name);
+  const std::string full = path_ + "/" + file;
+  FileDescriptor unnamed(openat(fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (unnamed.ok()) {
+    if (const int error = prepare(unnamed.get(), size_bytes)) return create_error(error, full, size_bytes);
+    const int error = link_unnamed(unnamed.get(), fd(), file.c_str());
+    if (error == 0) return unnamed;
+    if (error == EEXIST) return create_error(error, full, size_bytes);
+    // Without /proc an unnamed file cannot be linked: go on below.
+  }
+  FileDescriptor named(openat(fd(), file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!named.ok()) return create_error(errno, full, size_bytes);
+  const int error = prepare(named.get(), size_bytes);
+  if (error == 0) return named;
+  unlinkat(fd(), file.c_str(), 0);
+  return create_error(error, full, size_bytes);
+}
+
+Result<Directory::OpenedFile> Directory::open_file(std::string_view name, bool read_only) const {
+  PMIO_TRY(check_name(name));
+  const std::string file(name);
+  const std::string full = path_ + "/" + file;
+  // O_NONBLOCK: a fifo planted here must not hang the open.
+  const int flags = (read_only ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  OpenedFile opened{FileDescriptor(openat(fd(), file.c_str(), flags)), 0};
+  if (!opened.fd.ok()) {
+    if (errno == ELOOP) return Status(Code::access, full + " is a symbolic link; remove it", ELOOP);
+    return Status::from_errno(errno, full);
+  }
+  struct stat facts;
+  if (fstat(opened.fd.get(), &facts) != 0) return Status::from_errno(errno, full);
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 077) != 0)
+    return Status(Code::access, full + " is not a private file of yours (regular, mode 0600); remove it");
+  if (facts.st_size == 0) return Status(Code::corrupt, full + " is empty");
+  opened.size_bytes = static_cast<size_t>(facts.st_size);
+  return opened;
+}
+
+Status Directory::remove_file(std::string_view name) const {
+  PMIO_TRY(check_name(name));
+  const std::string file(name);
+  if (unlinkat(fd(), file.c_str(), 0) == 0 || errno == ENOENT) return Status();
+  return Status::from_errno(errno, path_ + "/" + file);
+}
+
+Result<std::vector<std::string>> Directory::list() const {
+  // A descriptor of its own: the read position belongs to the open file description.
+  const int own = openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (own < 0) return Status::from_errno(errno, path_);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(own), closedir);
+  if (!stream) {
+    const int error = errno;
+    ::close(own);
+    return Status::from_errno(error, path_);
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return Status::from_errno(errno, path_);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status Directory::sync() const {
+  if (fsync(fd()) == 0) return Status();
+  return Status::from_errno(errno, "fsync " + path_);
+}
+
+}  // namespace pmio

@@ -1,0 +1,60 @@
+// The directory of a medium: every file operation goes through its descriptor, with O_NOFOLLOW, so that
+// nobody who can write to a parent directory can redirect a log. Threads: immutable once opened.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace pmio {
+
+// Owns a file descriptor; -1: none.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor();
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+class Directory {
+ public:
+  // Opens path, creating it (not its parents) with mode 0700 where it is missing. access: a symbolic link,
+  // another owner's, or open to others.
+  static Result<Directory> open(const std::string& path);
+
+  // A new file of size_bytes, reserved, which appears under its name only when complete where the file system
+  // knows O_TMPFILE. On an error no file is left; a taken name is Code::io with system_errno EEXIST.
+  Result<FileDescriptor> create_file(std::string_view name, size_t size_bytes) const;
+  struct OpenedFile {
+    FileDescriptor fd;
+    size_t size_bytes;
+  };
+  // corrupt: empty; access: not a regular file of this user; system_errno ENOENT where it is missing.
+  Result<OpenedFile> open_file(std::string_view name, bool read_only) const;
+  Status remove_file(std::string_view name) const;
+  Result<std::vector<std::string>> list() const;
+  // Makes names created so far durable.
+  Status sync() const;
+
+  const std::string& path() const { return path_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  std::string path_;
+  FileDescriptor fd_;
+};
+
+}  // namespace pmio

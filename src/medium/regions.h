@@ -1,0 +1,21 @@
+// The three kinds of Region behind Medium. Internal to src/medium.
+#pragma once
+
+#include <memory>
+
+#include "medium/medium.h"
+
+namespace pmio {
+
+// A shared mapping, unmapped at the end. The descriptor may be closed once the region exists.
+class MappedRegion : public Region {
+ public:
+  ~MappedRegion() override;
+  Status map(int fd, size_t size_bytes, bool read_only);
+};
+
+Result<std::unique_ptr<Region>> map_tmpfs(int fd, size_t size_bytes, bool read_only);
+Result<std::unique_ptr<Region>> map_disk(int fd, size_t size_bytes, bool read_only, Durability durability);
+Result<std::unique_ptr<Region>> map_dax(int fd, size_t size_bytes, bool read_only);
+
+}  // namespace pmio
