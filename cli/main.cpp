@@ -28,7 +28,7 @@ static int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   for (AddCommand add : registered()) add(app);
   try {
-    app.parse(argc, argv);
+    app.parse(cut_program(app, argc, argv), argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 numbers its errors from 100; a shell script expects 2 for a usage error.
     return app.exit(error) == 0 ? 0 : 2;

@@ -1,0 +1,159 @@
+// `pmio run`: becomes the program, with the runtime library that fits its MPI preloaded.
+//
+// Only the environment changes, and the process is replaced, not forked: signals, standard streams, process
+// ids and the launcher's wire-up stay the program's own.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "run_choose.h"
+
+namespace pmio::cli {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kCannotExecute = 126;  // as the shell
+constexpr int kNotFound = 127;
+
+struct Options {
+  std::string directory, log_size, mode, hints, tag;
+  int statistics = -1;
+  std::vector<std::string> program;
+};
+
+std::vector<std::string> program_words;  // the program and its arguments, from cut_program
+
+int fail(const std::string& message, int code) {
+  fprintf(stderr, "pmio run: %s\n", message.c_str());
+  return code;
+}
+
+void set_if_given(const char* name, const std::string& value) {
+  if (!value.empty()) setenv(name, value.c_str(), 1);
+}
+
+bool is_launcher(const std::string& program) {
+  const std::string name = std::filesystem::path(program).filename().string();
+  for (const char* known : {"mpiexec", "mpirun", "orterun", "prterun", "srun", "aprun", "jsrun"}) {
+    if (name == known || name.starts_with(std::string(known) + ".")) return true;
+  }
+  return false;
+}
+
+Result<Runtime> named_runtime(const std::vector<Runtime>& runtimes, const std::string& tag) {
+  for (const Runtime& runtime : runtimes) {
+    if (runtime.present && runtime.tag == tag) return runtime;
+  }
+  return Status(Code::invalid, "no runtime library named " + tag + "; built were: " + list_tags(runtimes));
+}
+
+// The sanitizers' runtimes must come first in the list of preloaded libraries, or they refuse to start the
+// program.
+std::string sanitizer_of(const std::string& runtime) {
+  auto libraries = loaded_libraries(runtime, own_loader());
+  if (!libraries.ok()) return {};
+  for (const LoadedLibrary& library : *libraries) {
+    for (const char* known : {"libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan"}) {
+      if (library.name.find(known) != std::string::npos) return library.path;
+    }
+  }
+  return {};
+}
+
+Status preload(const std::string& runtime) {
+  if (runtime.find_first_of(": ") != std::string::npos) {
+    return {Code::invalid, "the loader separates LD_PRELOAD by colons and spaces, and cannot take " +
+                               runtime + ": install pmio to a path without them"};
+  }
+  std::string list = sanitizer_of(runtime);
+  list += (list.empty() ? "" : ":") + runtime;
+  const char* before = getenv("LD_PRELOAD");
+  if (before != nullptr && *before != '\0') list += std::string(":") + before;
+  setenv("LD_PRELOAD", list.c_str(), 1);
+  return {};
+}
+
+int become(const std::string& path, const std::vector<std::string>& program) {
+  std::vector<char*> argv;
+  for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(path.c_str(), argv.data());  // execvp, for a script without #!
+  return fail("cannot execute " + path + ": " + strerror(errno),
+              errno == ENOENT ? kNotFound : kCannotExecute);
+}
+
+int run(Options options) {
+  if (options.program.empty())
+    return fail("no program given; usage: mpiexec -n N pmio run [options] -- ./app args", kUsage);
+  const std::string& name = options.program.front();
+  if (is_launcher(name)) {
+    return fail(
+        "give pmio to the launcher, not the launcher to pmio: " + name + " ... pmio run [options] -- ./app",
+        kUsage);
+  }
+  bool denied = false;
+  const std::string path = find_program(name, &denied);
+  if (path.empty())
+    return denied ? fail(name + ": permission denied", kCannotExecute)
+                  : fail(name + ": not found", kNotFound);
+
+  auto runtimes = load_runtimes();
+  if (!runtimes.ok()) return fail(runtimes.status().message(), 1);
+  auto runtime =
+      options.tag.empty() ? choose_runtime(*runtimes, path) : named_runtime(*runtimes, options.tag);
+  if (!runtime.ok()) return fail(runtime.status().message(), 1);
+  if (Status status = preload(runtime->path); !status.ok()) return fail(status.message(), 1);
+
+  set_if_given("PMIO_DIR", options.directory);
+  set_if_given("PMIO_LOG_SIZE", options.log_size);
+  set_if_given("PMIO_MODE", options.mode);
+  set_if_given("PMIO_HINTS", options.hints);
+  if (options.statistics >= 0) setenv("PMIO_STATS", std::to_string(options.statistics).c_str(), 1);
+  return become(path, options.program);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("run", "Start a program with its MPI-IO taken over: mpiexec -n N pmio run -- ./app");
+  command->add_option("--dir", options->directory, "Directory for the logs (PMIO_DIR)");
+  command->add_option("--log-size", options->log_size, "Log capacity per rank, such as 512M (PMIO_LOG_SIZE)");
+  command->add_option("--mode", options->mode, "auto, log, independent or off (PMIO_MODE)");
+  command->add_flag("--stats{1}", options->statistics,
+                    "Statistics at exit; --stats=2: a line per call (PMIO_STATS)");
+  command->add_option("--hints", options->hints, "pattern:key=value:..., per file name pattern (PMIO_HINTS)");
+  command->add_option("--mpi", options->tag,
+                      "Runtime library to take, such as mpich-4.0.2, instead of finding it out");
+  command->footer("The program and its arguments follow, after -- where one likes.");
+  command->callback([options] {
+    options->program = program_words;
+    set_exit_code(run(*options));
+  });
+}
+
+// CLI11 would take the program's options for its own; what it takes is cut off before it sees the rest.
+int cut_program(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || strcmp(argv[1], "run") != 0) return argc;
+  const CLI::App* command = app.get_subcommand("run");
+  int end = 2;
+  while (end < argc && argv[end][0] == '-' && strcmp(argv[end], "--") != 0) {
+    const CLI::Option* option = command->get_option_no_throw(argv[end]);
+    const bool takes_value = option != nullptr && option->get_items_expected_min() > 0;
+    end += takes_value ? 2 : 1;  // --option=value is one word
+  }
+  if (end >= argc) return argc;
+  program_words.assign(argv + end + (strcmp(argv[end], "--") == 0 ? 1 : 0), argv + argc);
+  return end;
+}
+
+static const Registration registration(add_run);
+
+}  // namespace pmio::cli

@@ -1,0 +1,159 @@
+#include "run_loader.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace pmio::cli {
+namespace {
+
+struct Descriptor {
+  explicit Descriptor(int opened) : fd(opened) {}
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int fd;
+};
+
+std::string interpreter_of_elf(int fd, const Elf64_Ehdr& header) {
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const off_t at = static_cast<off_t>(header.e_phoff + static_cast<uint64_t>(i) * header.e_phentsize);
+    if (pread(fd, &segment, sizeof segment, at) != static_cast<ssize_t>(sizeof segment)) return {};
+    if (segment.p_type != PT_INTERP) continue;
+    if (segment.p_filesz == 0 || segment.p_filesz > PATH_MAX) return {};
+    std::string path(segment.p_filesz, '\0');
+    const ssize_t got = pread(fd, path.data(), path.size(), static_cast<off_t>(segment.p_offset));
+    return got < 0 ? std::string() : std::string(path.c_str());
+  }
+  return {};
+}
+
+// Runs argv and gives what it wrote to standard output; its standard error is dropped.
+Result<std::string> output_of(std::vector<std::string> argv) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Status::from_errno(errno, "pipe");
+  const Descriptor reading(ends[0]);
+  pid_t child = -1;
+  {
+    const Descriptor writing(ends[1]);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, writing.fd, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::vector<char*> pointers;
+    for (std::string& word : argv) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    const int failed = posix_spawn(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) return Status::from_errno(failed, "cannot run " + argv[0]);
+  }
+  std::string text;
+  std::array<char, 4096> block;
+  for (ssize_t got; (got = read(reading.fd, block.data(), block.size())) != 0;) {
+    if (got > 0) text.append(block.data(), static_cast<size_t>(got));
+    if (got < 0 && errno != EINTR) break;
+  }
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return text;
+}
+
+std::string resolved(const std::string& path) {
+  std::array<char, PATH_MAX> buffer;
+  return realpath(path.c_str(), buffer.data()) != nullptr ? std::string(buffer.data()) : path;
+}
+
+// A line of the loader's list: "\tlibm.so.6 => /lib/libm.so.6 (0x7f...)", "\tlibx.so => not found",
+// "\t/preloaded/lib.so (0x7f...)".
+LoadedLibrary parse_line(const std::string& line) {
+  LoadedLibrary library;
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string::npos) return library;
+  const size_t arrow = line.find(" => ", begin);
+  const size_t address = line.rfind(" (0x");
+  library.name = line.substr(begin, (arrow != std::string::npos ? arrow : address) - begin);
+  if (arrow == std::string::npos) {
+    if (library.name.find('/') != std::string::npos) library.path = resolved(library.name);
+  } else if (address != std::string::npos && address > arrow) {
+    library.path = resolved(line.substr(arrow + 4, address - arrow - 4));
+  }
+  return library;
+}
+
+bool executable_file(const std::string& path, bool* denied) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) {
+    if (errno == EACCES) *denied = true;
+    return false;
+  }
+  if (S_ISREG(facts.st_mode) && access(path.c_str(), X_OK) == 0) return true;
+  *denied = true;
+  return false;
+}
+
+}  // namespace
+
+Result<ProgramFacts> program_facts(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0) return Status::from_errno(errno, "cannot read " + path);
+  ProgramFacts facts;
+  std::array<char, 256> start{};
+  const ssize_t got = pread(file.fd, start.data(), start.size() - 1, 0);
+  if (got > 2 && start[0] == '#' && start[1] == '!') {
+    facts.kind = ProgramKind::script;
+    std::istringstream(std::string(start.data() + 2)) >> facts.interpreter;
+    return facts;
+  }
+  if (got < static_cast<ssize_t>(sizeof(Elf64_Ehdr)) || memcmp(start.data(), ELFMAG, SELFMAG) != 0)
+    return facts;
+  if (start[EI_CLASS] != ELFCLASS64) return facts;
+  Elf64_Ehdr header;
+  memcpy(&header, start.data(), sizeof header);
+  facts.loader = interpreter_of_elf(file.fd, header);
+  facts.kind = facts.loader.empty() ? ProgramKind::fixed : ProgramKind::dynamic;
+  return facts;
+}
+
+Result<std::vector<LoadedLibrary>> loaded_libraries(const std::string& path, const std::string& loader) {
+  auto text = output_of({loader, "--list", path});
+  if (!text.ok()) return text.status();
+  std::vector<LoadedLibrary> libraries;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    LoadedLibrary library = parse_line(line);
+    if (!library.name.empty()) libraries.push_back(std::move(library));
+  }
+  return libraries;
+}
+
+std::string own_loader() {
+  auto facts = program_facts("/proc/self/exe");
+  return facts.ok() ? facts->loader : std::string();
+}
+
+std::string find_program(const std::string& name, bool* denied) {
+  *denied = false;
+  if (name.find('/') != std::string::npos) return executable_file(name, denied) ? name : std::string();
+  const char* path = getenv("PATH");
+  std::istringstream directories(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+    if (!name.empty() && executable_file(candidate, denied)) return candidate;
+  }
+  return {};
+}
+
+}  // namespace pmio::cli
