@@ -1,9 +1,11 @@
-// Runs: sorted, immutable arrays of entries, one entry per log record. They are L1 by reference: what the drain walks and
-// what reads search. The bytes stay in the D-logs.
+// Runs: sorted, immutable arrays of entries, one entry per log record. They are L1 by reference: what the
+// drain walks and what reads search. The bytes stay in the D-logs.
 //
-// Layout of a run in memory (and in the file that shares it between processes): RunHeader, then the short entries
-// sorted by offset, then the long ones sorted by offset. Long: spans more than kWindowBytes. So every entry that
-// intersects [a, b) is among the short entries that start in [a - kWindowBytes, b), or among the long ones.
+// Layout of a run in memory (and in the file that shares it between processes): RunHeader, then the short
+// entries sorted by offset, then the long ones sorted by offset, then the highest ends of each (see
+// end_index.h). Long: spans more than kWindowBytes. So every entry that intersects [a, b) is among the short
+// entries that start in [a - kWindowBytes, b), or among the long ones. The highest ends tell which of the
+// entries that start before a reach over it without looking at each.
 //
 // Threads: a run never changes once built; any number of readers.
 #pragma once
@@ -39,21 +41,23 @@ struct RunHeader {
   uint64_t long_entries;
   uint64_t max_stamp_ns;
   uint64_t min_stamp_ns;
-  uint64_t begin;  // lowest offset
-  uint64_t end;    // highest end
+  uint64_t
+      begin;  // lowest offset; of an empty run: begin and min_stamp_ns are UINT64_MAX, end and max_stamp_ns 0
+  uint64_t end;  // highest end
   uint64_t reserved[2];
 };
 
 class RunView {
  public:
   RunView() = default;
-  explicit RunView(const void* memory);  // RunHeader and entries
+  explicit RunView(const void* memory);  // what build_run wrote; 8-byte aligned
   const RunHeader& header() const { return *header_; }
   std::span<const Entry> short_entries() const;
   std::span<const Entry> long_entries() const;
 
-  // Appends every entry whose [offset, end) intersects [a, b) to found, in no particular order. `hint`, if given, is the
-  // index where a previous search by the same caller ended, so that sequential reads do not search; updated.
+  // Appends every entry whose [offset, end) intersects [a, b) to found, in no particular order. `hint`, if
+  // given, is the index where a previous search by the same caller ended, so that sequential reads do not
+  // search; updated. Any value is a valid hint, start with 0.
   void find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint = nullptr) const;
   // Lowest byte >= a that some entry's span covers (a vector's span has no holes here); UINT64_MAX if none.
   uint64_t next_covered(uint64_t a) const;
@@ -65,8 +69,8 @@ class RunView {
 
 // Bytes that build_run will write for n entries.
 size_t run_bytes(size_t entries);
-// Sorts entries (destroying their order; cheap where they are a few ascending sequences, as logs are) and writes the
-// run into memory, which holds run_bytes(entries.size()).
+// Sorts entries (destroying their order; cheap where they are a few ascending sequences, as logs are) and
+// writes the run into memory, which holds run_bytes(entries.size()) and is 8-byte aligned.
 void build_run(std::vector<Entry>& entries, void* memory);
 // Merges runs into one, keeping every entry for which keep is true. Returns entries, ready for build_run.
 std::vector<Entry> merge_runs(std::span<const RunView> runs, const std::function<bool(const Entry&)>& keep);

@@ -1,5 +1,7 @@
-// The file that is drained to: system calls, retried where interrupted or short, counted, with errors that name the file.
-// Threads: any; pwrite and pread carry their offset. Durability: none until sync().
+// The file that is drained to: system calls, retried where interrupted or short, counted, with errors that
+// name the file. Threads: any; pwrite and pread carry their offset. Windows that are written at the same time
+// must be disjoint, because threads that share a descriptor also share its locks. Durability: none until
+// sync().
 #pragma once
 
 #include <atomic>
@@ -9,7 +11,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "drain/paint.h"
+#include "drain/interval.h"
 #include "log/format.h"
 
 namespace pmio {
@@ -23,6 +25,7 @@ struct IoCounters {  // system calls by size class (Cray's: up to 1 KiB, up to 1
 class TargetFile {
  public:
   // Opens an existing regular file for reading and writing, or as allowed: read_write, write_only, read_only.
+  // Follows links. Errors: unsupported where it is no regular file; as of open(2) else.
   enum class Access { read_only, write_only, read_write };
   static Result<std::unique_ptr<TargetFile>> open(const std::string& path, Access access);
   ~TargetFile();
@@ -33,9 +36,11 @@ class TargetFile {
   Status write(uint64_t offset, const void* data, uint64_t length);
   // Reads up to length bytes; *got is short only at the end of the file.
   Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
-  // Writes the covered intervals of a window whose bytes are in `window` (window[0] is file byte a). Many tiny intervals
-  // (mean below 4 KiB and more than 16) are written as one read-modify-write under an fcntl lock of the range, where the
-  // file can be read; nothing beyond the last covered byte is written. May change bytes of window outside covered.
+  // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window` (window[0] is
+  // file byte a). Many tiny intervals close to each other (mean below 4 KiB, more than 16, gaps up to 64 KiB)
+  // are written as one read-modify-write under an fcntl lock of their range, where the file can be read and
+  // locked; nothing outside the first and the last covered byte is written. May change bytes of window
+  // outside covered.
   Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
   Status sync();  // fdatasync
   int fd() const { return fd_; }
@@ -45,13 +50,15 @@ class TargetFile {
 
  private:
   TargetFile() = default;
+  Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
+  Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;
   std::string path_;
   IoCounters counters_;
 };
 
-// Identity of a path without opening it for I/O.
+// Identity of what a path leads to, without opening it for I/O.
 Result<FileIdentity> identity_of(const std::string& path);
 
 }  // namespace pmio

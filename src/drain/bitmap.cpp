@@ -1,0 +1,78 @@
+#include "drain/bitmap.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace pmio {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "a byte of the bitmap stands for 8 bytes of the window");
+
+// Up to kShortBits bits from any position lie in one 16-bit number that starts at a byte.
+constexpr uint64_t kShortBits = 9;
+
+void set_short(unsigned char* bytes, uint64_t begin, uint64_t length) {
+  uint16_t bits;
+  std::memcpy(&bits, bytes + begin / 8, sizeof bits);
+  bits = static_cast<uint16_t>(bits | ((1u << length) - 1) << begin % 8);
+  std::memcpy(bytes + begin / 8, &bits, sizeof bits);
+}
+
+}  // namespace
+
+void Bitmap::clear(uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  // One word more than needed, so that set_short may reach over the end.
+  const uint64_t first = begin / 64, last = (end + 63) / 64;
+  if (words_.size() < last + 1) words_.resize(last + 1);
+  std::fill(words_.begin() + static_cast<ptrdiff_t>(first), words_.begin() + static_cast<ptrdiff_t>(last), 0);
+}
+
+void Bitmap::set(uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  const uint64_t first = begin / 64, last = (end - 1) / 64;
+  const uint64_t head = ~uint64_t{0} << begin % 64, tail = ~uint64_t{0} >> (63 - (end - 1) % 64);
+  if (first == last) {
+    words_[first] |= head & tail;
+    return;
+  }
+  words_[first] |= head;
+  std::fill(words_.begin() + static_cast<ptrdiff_t>(first) + 1, words_.begin() + static_cast<ptrdiff_t>(last),
+            ~uint64_t{0});
+  words_[last] |= tail;
+}
+
+void Bitmap::set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) {
+  auto* bytes = reinterpret_cast<unsigned char*>(words_.data());
+  if (length == 8 && begin % 8 == 0 && stride % 8 == 0) {
+    for (uint64_t i = 0; i < count; ++i) bytes[begin / 8 + i * (stride / 8)] = 0xff;
+  } else if (length <= kShortBits) {
+    for (uint64_t i = 0; i < count; ++i) set_short(bytes, begin + i * stride, length);
+  } else {
+    for (uint64_t i = 0; i < count; ++i) set(begin + i * stride, begin + i * stride + length);
+  }
+}
+
+uint64_t Bitmap::next(uint64_t from, uint64_t end, bool value) const {
+  const uint64_t flip = value ? 0 : ~uint64_t{0};
+  if (from >= end) return end;
+  uint64_t at = from / 64;
+  uint64_t word = (words_[at] ^ flip) >> from % 64 << from % 64;
+  while (word == 0) {
+    if (++at * 64 >= end) return end;
+    word = words_[at] ^ flip;
+  }
+  return std::min(end, at * 64 + static_cast<uint64_t>(std::countr_zero(word)));
+}
+
+void Bitmap::extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const {
+  for (uint64_t at = next(begin, end, true); at < end;) {
+    const uint64_t stop = next(at, end, false);
+    append_interval(list, base + at, base + stop);
+    at = next(stop, end, true);
+  }
+}
+
+}  // namespace pmio

@@ -1,0 +1,28 @@
+// One bit per byte of a window: which bytes were painted. Positions are bytes from the start of the window.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "drain/interval.h"
+
+namespace pmio {
+
+class Bitmap {
+ public:
+  // Makes room for positions below `end` and clears [begin, end), perhaps with some neighbours.
+  void clear(uint64_t begin, uint64_t end);
+  void set(uint64_t begin, uint64_t end);
+  // Sets count blocks of `length` at begin, begin + stride, ...; stride >= length.
+  void set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count);
+  // Appends the set parts of [begin, end), as file bytes: position 0 is file byte `base`.
+  void extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const;
+
+ private:
+  // First position in [from, end) whose bit is `value`; end if there is none.
+  uint64_t next(uint64_t from, uint64_t end, bool value) const;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace pmio

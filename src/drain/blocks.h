@@ -1,0 +1,44 @@
+// The blocks of a vector that lie in a range of file bytes, found by arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "drain/interval.h"
+#include "extent/pattern.h"
+
+namespace pmio {
+
+inline uint64_t block_begin(const Vector& v, uint64_t i) {
+  return static_cast<uint64_t>(v.offset) + i * static_cast<uint64_t>(v.stride);
+}
+inline uint64_t block_end(const Vector& v, uint64_t i) { return block_begin(v, i) + v.block_length; }
+
+struct BlockRange {
+  uint64_t first, last;  // blocks [first, last)
+};
+
+// The blocks that intersect [range.begin, range.end).
+BlockRange blocks_in(const Vector& v, const Interval& range);
+
+// Calls take(begin, end, blocks) for what of v lies in range: runs of whole blocks, and clipped blocks as
+// runs of one. `first` is the number of the run's first block; begin and end are those of its first block.
+template <class Take>
+void for_block_runs(const Vector& v, const Interval& range, Take take) {
+  auto [i, last] = blocks_in(v, range);
+  const auto clipped = [&](uint64_t block) {
+    const uint64_t begin = block_begin(v, block), end = block_end(v, block);
+    take(begin < range.begin ? range.begin : begin, end > range.end ? range.end : end, block, uint64_t{1});
+  };
+  if (i >= last) return;
+  if (block_begin(v, i) < range.begin) clipped(i++);
+  const bool cut = i < last && block_end(v, last - 1) > range.end;
+  if (const uint64_t whole_end = last - cut; i < whole_end)
+    take(block_begin(v, i), block_end(v, i), i, whole_end - i);
+  if (cut) clipped(last - 1);
+}
+
+// Copies what of v lies in range to out, where out[0] is file byte a and data the vector's contiguous bytes.
+void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, uint64_t a, std::byte* out);
+
+}  // namespace pmio

@@ -1,0 +1,69 @@
+// Which of the entries sorted by offset reach beyond a byte, without looking at each: the highest `end` of
+// every kFanout entries, of every kFanout of those, and so on up to a level that has at most kFanout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "drain/run.h"
+
+namespace pmio {
+
+class EndIndex {
+ public:
+  static constexpr size_t kFanout = 16;
+
+  // Numbers of 8 bytes that the index of n entries takes.
+  static size_t words(size_t n);
+  static void build(const Entry* entries, size_t n, uint64_t* words);
+
+  EndIndex(const Entry* entries, size_t n, const uint64_t* words) : entries_(entries), n_(n), words_(words) {}
+
+  // Calls take(const Entry&) for the entries among the first `limit` whose end lies beyond a, until it
+  // returns false.
+  template <class Take>
+  void beyond(uint64_t a, size_t limit, Take take) const {
+    const size_t whole = limit - limit % kFanout;
+    for (size_t i = whole; i < limit; ++i)
+      if (entries_[i].end > a && !take(entries_[i])) return;
+    if (whole > 0) climb(a, whole / kFanout, words_, (n_ + kFanout - 1) / kFanout, 1, take);
+  }
+
+ private:
+  // The first `limit` numbers of a level that has `count`, each standing for kFanout^depth entries.
+  template <class Take>
+  bool climb(uint64_t a, size_t limit, const uint64_t* level, size_t count, unsigned depth,
+             Take& take) const {
+    const bool top = count <= kFanout;
+    const size_t first = top ? 0 : limit - limit % kFanout;
+    for (size_t i = first; i < limit; ++i)
+      if (level[i] > a && !descend(a, i, level, depth, take)) return false;
+    if (first == 0) return true;
+    return climb(a, first / kFanout, level + count, (count + kFanout - 1) / kFanout, depth + 1, take);
+  }
+  template <class Take>
+  bool descend(uint64_t a, size_t i, const uint64_t* level, unsigned depth, Take& take) const {
+    const size_t begin = i * kFanout;
+    if (depth == 1) {
+      for (size_t e = begin; e < begin + kFanout && e < n_; ++e)
+        if (entries_[e].end > a && !take(entries_[e])) return false;
+      return true;
+    }
+    const size_t below_count = count_at(depth - 1);
+    const uint64_t* below = level - below_count;
+    for (size_t b = begin; b < begin + kFanout && b < below_count; ++b)
+      if (below[b] > a && !descend(a, b, below, depth - 1, take)) return false;
+    return true;
+  }
+  size_t count_at(unsigned depth) const {
+    size_t count = n_;
+    for (unsigned d = 0; d < depth; ++d) count = (count + kFanout - 1) / kFanout;
+    return count;
+  }
+
+  const Entry* entries_;
+  size_t n_;
+  const uint64_t* words_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,151 @@
+#include "drain/run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status.h"
+#include "drain/end_index.h"
+#include "drain/sort.h"
+
+namespace pmio {
+namespace {
+
+bool is_long(const Entry& entry) { return entry.end - entry.offset > kWindowBytes; }
+
+// First of n sorted entries that starts at or after `offset`. Searches outwards from `near`, so that a near
+// hit is cheap.
+size_t first_from(const Entry* entries, size_t n, uint64_t offset, size_t near) {
+  size_t low = 0, high = n, step = 1;
+  near = std::min(near, n);
+  if (near < n && entries[near].offset < offset) {
+    low = near + 1;
+    while (low + step < n && entries[low + step - 1].offset < offset) low += step, step *= 2;
+    high = std::min(n, low + step);
+  } else {
+    high = near;
+    while (high > step && entries[high - step].offset >= offset) high -= step, step *= 2;
+    low = high > step ? high - step : 0;
+  }
+  const auto at = std::lower_bound(entries + low, entries + high, offset,
+                                   [](const Entry& entry, uint64_t o) { return entry.offset < o; });
+  return static_cast<size_t>(at - entries);
+}
+
+const uint64_t* index_words(std::span<const Entry> shorts, std::span<const Entry> longs, bool of_longs) {
+  const auto* words = reinterpret_cast<const uint64_t*>(longs.data() + longs.size());
+  return of_longs ? words + EndIndex::words(shorts.size()) : words;
+}
+
+// Appends what of `sorted` intersects [a, b); returns the position of b.
+size_t find_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a, uint64_t b, size_t near,
+               std::vector<Entry>* found) {
+  const size_t from = first_from(sorted.data(), sorted.size(), a, near);
+  const size_t to = first_from(sorted.data(), sorted.size(), b, from);
+  EndIndex(sorted.data(), sorted.size(), words).beyond(a, from, [&](const Entry& entry) {
+    found->push_back(entry);
+    return true;
+  });
+  found->insert(found->end(), sorted.begin() + static_cast<ptrdiff_t>(from),
+                sorted.begin() + static_cast<ptrdiff_t>(to));
+  return to;
+}
+
+uint64_t next_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a) {
+  const size_t from = first_from(sorted.data(), sorted.size(), a, sorted.size() / 2);
+  bool over = false;
+  EndIndex(sorted.data(), sorted.size(), words).beyond(a, from, [&](const Entry&) {
+    over = true;
+    return false;
+  });
+  if (over) return a;
+  return from < sorted.size() ? sorted[from].offset : UINT64_MAX;
+}
+
+RunHeader summary_of(std::span<const Entry> entries) {
+  RunHeader header{};
+  header.begin = header.min_stamp_ns = UINT64_MAX;
+  for (const Entry& entry : entries) {
+    header.long_entries += is_long(entry);
+    header.max_stamp_ns = std::max(header.max_stamp_ns, entry.stamp_ns);
+    header.min_stamp_ns = std::min(header.min_stamp_ns, entry.stamp_ns);
+    header.begin = std::min(header.begin, entry.offset);
+    header.end = std::max(header.end, entry.end);
+  }
+  header.short_entries = entries.size() - header.long_entries;
+  return header;
+}
+
+// The room of the result serves as the sort's scratch memory, so that the last merge usually lands there.
+void sort_into(Entry* from, size_t n, Entry* to) {
+  const Entry* sorted = sort_by_offset(from, n, to);
+  if (sorted != to && n > 0) std::memcpy(to, sorted, n * sizeof(Entry));
+}
+
+}  // namespace
+
+RunView::RunView(const void* memory)
+    : header_(static_cast<const RunHeader*>(memory)), entries_(reinterpret_cast<const Entry*>(header_ + 1)) {}
+
+std::span<const Entry> RunView::short_entries() const {
+  if (header_ == nullptr) return {};
+  return {entries_, header_->short_entries};
+}
+
+std::span<const Entry> RunView::long_entries() const {
+  if (header_ == nullptr) return {};
+  return {entries_ + header_->short_entries, header_->long_entries};
+}
+
+void RunView::find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint) const {
+  if (header_ == nullptr || a >= b || a >= header_->end || b <= header_->begin) return;
+  const auto shorts = short_entries(), longs = long_entries();
+  const size_t near = hint != nullptr ? *hint : shorts.size() / 2;
+  const size_t ended = find_in(shorts, index_words(shorts, longs, false), a, b, near, found);
+  if (hint != nullptr) *hint = ended;
+  if (!longs.empty()) find_in(longs, index_words(shorts, longs, true), a, b, longs.size() / 2, found);
+}
+
+uint64_t RunView::next_covered(uint64_t a) const {
+  if (header_ == nullptr || a >= header_->end) return UINT64_MAX;
+  const auto shorts = short_entries(), longs = long_entries();
+  return std::min(next_in(shorts, index_words(shorts, longs, false), a),
+                  next_in(longs, index_words(shorts, longs, true), a));
+}
+
+size_t run_bytes(size_t entries) {
+  // Two indexes, of entries that are split in any way, take at most one number per level more than one does.
+  constexpr size_t kSplitWords = 16;
+  return sizeof(RunHeader) + entries * sizeof(Entry) +
+         (EndIndex::words(entries) + kSplitWords) * sizeof(uint64_t);
+}
+
+void build_run(std::vector<Entry>& entries, void* memory) {
+  auto* header = static_cast<RunHeader*>(memory);
+  *header = summary_of(entries);
+  auto* shorts = reinterpret_cast<Entry*>(header + 1);
+  Entry* longs = shorts + header->short_entries;
+  if (header->long_entries > 0)
+    std::stable_partition(entries.begin(), entries.end(), [](const Entry& entry) { return !is_long(entry); });
+  sort_into(entries.data(), header->short_entries, shorts);
+  sort_into(entries.data() + header->short_entries, header->long_entries, longs);
+  auto* words = reinterpret_cast<uint64_t*>(longs + header->long_entries);
+  EndIndex::build(shorts, header->short_entries, words);
+  EndIndex::build(longs, header->long_entries, words + EndIndex::words(header->short_entries));
+}
+
+std::vector<Entry> merge_runs(std::span<const RunView> runs, const std::function<bool(const Entry&)>& keep) {
+  size_t most = 0;
+  for (const RunView& run : runs) most += run.short_entries().size() + run.long_entries().size();
+  std::vector<Entry> kept;
+  kept.reserve(most);
+  // Side by side, not interleaved: build_run merges ascending sequences.
+  const auto append = [&](std::span<const Entry> entries) {
+    for (const Entry& entry : entries)
+      if (keep(entry)) kept.push_back(entry);
+  };
+  for (const RunView& run : runs) append(run.short_entries());
+  for (const RunView& run : runs) append(run.long_entries());
+  return kept;
+}
+
+}  // namespace pmio

@@ -1,0 +1,153 @@
+#include "drain/target.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace pmio {
+namespace {
+
+// Linux transfers at most this much per call; asking for more is not an error, but asks for a needless short
+// count.
+constexpr uint64_t kMostPerCall = 0x7ffff000;
+
+uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+void count_call(std::atomic<uint64_t> (&classes)[3], uint64_t length) {
+  classes[length <= 1024 ? 0 : length <= (1 << 20) ? 1 : 2].fetch_add(1, std::memory_order_relaxed);
+}
+
+void add(std::atomic<uint64_t>& counter, uint64_t value) {
+  counter.fetch_add(value, std::memory_order_relaxed);
+}
+
+bool in_file_range(uint64_t offset, uint64_t length) {
+  return offset <= INT64_MAX && length <= INT64_MAX - offset;
+}
+
+std::string what(const char* verb, const std::string& path) { return std::string(verb) + " '" + path + "'"; }
+
+int flags_of(TargetFile::Access access) {
+  switch (access) {
+    case TargetFile::Access::read_only:
+      return O_RDONLY;
+    case TargetFile::Access::write_only:
+      return O_WRONLY;
+    case TargetFile::Access::read_write:
+      break;
+  }
+  return O_RDWR;
+}
+
+Result<FileIdentity> identity_at(int directory, const char* path, int flags, const std::string& name) {
+  struct statx info;
+  if (statx(directory, path, flags, STATX_INO | STATX_BTIME, &info) != 0)
+    return Status::from_errno(errno, what("cannot examine", name));
+  FileIdentity identity;
+  identity.device = makedev(info.stx_dev_major, info.stx_dev_minor);
+  identity.inode = info.stx_ino;
+  if ((info.stx_mask & STATX_BTIME) != 0)
+    identity.birth_ns = static_cast<uint64_t>(info.stx_btime.tv_sec) * 1'000'000'000 + info.stx_btime.tv_nsec;
+  return identity;
+}
+
+Status check_regular(const struct stat& info, const std::string& path) {
+  if (S_ISREG(info.st_mode)) return {};
+  return Status(Code::unsupported,
+                "'" + path + "' is not a regular file; pmio only takes over regular files");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Access access) {
+  // Looked at before it is opened too: the opening of a pipe waits for its other end, that of a device may
+  // act.
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno, what("cannot open", path));
+  PMIO_TRY(check_regular(info, path));
+  std::unique_ptr<TargetFile> file(new TargetFile);
+  do {
+    file->fd_ = ::open(path.c_str(), flags_of(access) | O_CLOEXEC | O_NOCTTY);
+  } while (file->fd_ < 0 && errno == EINTR);
+  if (file->fd_ < 0) return Status::from_errno(errno, what("cannot open", path));
+  if (fstat(file->fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path));
+  PMIO_TRY(check_regular(info, path));
+  file->access_ = access;
+  file->path_ = path;
+  return file;
+}
+
+TargetFile::~TargetFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<FileIdentity> TargetFile::identity() const { return identity_at(fd_, "", AT_EMPTY_PATH, path_); }
+
+Result<FileIdentity> identity_of(const std::string& path) {
+  return identity_at(AT_FDCWD, path.c_str(), 0, path);
+}
+
+Result<uint64_t> TargetFile::size_bytes() const {
+  struct stat info;
+  if (fstat(fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path_));
+  return static_cast<uint64_t>(info.st_size);
+}
+
+Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
+  if (!in_file_range(offset, length)) return Status::from_errno(EFBIG, what("cannot write to", path_));
+  const auto* from = static_cast<const std::byte*>(data);
+  while (length > 0) {
+    const uint64_t ask = length < kMostPerCall ? length : kMostPerCall;
+    const uint64_t start = now_ns();
+    const ssize_t n = pwrite(fd_, from, ask, static_cast<off_t>(offset));
+    const int error = errno;
+    add(counters_.write_ns, now_ns() - start);
+    count_call(counters_.writes, ask);
+    if (n < 0 && error == EINTR) continue;
+    if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
+    add(counters_.written_bytes, static_cast<uint64_t>(n));
+    from += n;
+    offset += static_cast<uint64_t>(n);
+    length -= static_cast<uint64_t>(n);
+  }
+  return {};
+}
+
+Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* got) {
+  *got = 0;
+  if (offset > INT64_MAX) return {};
+  if (!in_file_range(offset, length)) length = INT64_MAX - offset;
+  auto* to = static_cast<std::byte*>(data);
+  while (*got < length) {
+    const uint64_t ask = length - *got < kMostPerCall ? length - *got : kMostPerCall;
+    const uint64_t start = now_ns();
+    const ssize_t n = pread(fd_, to + *got, ask, static_cast<off_t>(offset + *got));
+    const int error = errno;
+    add(counters_.read_ns, now_ns() - start);
+    count_call(counters_.reads, ask);
+    if (n < 0 && error == EINTR) continue;
+    if (n < 0) return Status::from_errno(error, what("cannot read from", path_));
+    if (n == 0) break;
+    add(counters_.read_bytes, static_cast<uint64_t>(n));
+    *got += static_cast<uint64_t>(n);
+  }
+  return {};
+}
+
+Status TargetFile::sync() {
+  int result;
+  do {
+    result = fdatasync(fd_);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? Status() : Status::from_errno(errno, what("cannot sync", path_));
+}
+
+}  // namespace pmio

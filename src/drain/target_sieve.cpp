@@ -1,0 +1,106 @@
+// Writing the covered parts of a window: each by itself, or, where they are many and tiny, as data sieving
+// does (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", 1999).
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "drain/target.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kTinyBytes = 4096;
+constexpr size_t kFewIntervals = 16;
+constexpr uint64_t kMostGapBytes = 64 << 10;  // reading and writing more costs more than another call
+constexpr uint64_t kReadBytes = 256 << 10;
+
+bool many_tiny(std::span<const Interval> covered) {
+  uint64_t bytes = 0;
+  for (const Interval& interval : covered) bytes += interval.bytes();
+  return covered.size() > kFewIntervals && bytes / covered.size() < kTinyBytes;
+}
+
+// A write lock of a range of the file, held against other descriptors, not against threads that use this one.
+class RangeLock {
+ public:
+  RangeLock(int fd, const Interval& range) : fd_(fd), range_(range) {
+    while (!(held_ = set(F_WRLCK)) && errno == EINTR) {
+    }
+  }
+  ~RangeLock() {
+    if (held_) set(F_UNLCK);
+  }
+  RangeLock(const RangeLock&) = delete;
+  RangeLock& operator=(const RangeLock&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  bool set(short type) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = static_cast<off_t>(range_.begin);
+    lock.l_len = static_cast<off_t>(range_.bytes());
+    return fcntl(fd_, F_OFD_SETLKW, &lock) == 0;
+  }
+  int fd_;
+  Interval range_;
+  bool held_ = false;
+};
+
+}  // namespace
+
+Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered) {
+  for (const Interval& interval : covered)
+    PMIO_TRY(write(interval.begin, window + (interval.begin - a), interval.bytes()));
+  return {};
+}
+
+// Fills the gaps of the window from the file and writes all of it. What lies beyond the end of the file reads
+// as zeros, as the hole would that separate writes leave.
+Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval> covered) {
+  const Interval range{covered.front().begin, covered.back().end};
+  const RangeLock lock(fd_, range);
+  // A file system without locks: somebody else could write into a gap meanwhile, and would be overwritten.
+  if (!lock.held()) return write_each(a, window, covered);
+  const auto old = std::make_unique_for_overwrite<std::byte[]>(std::min(kReadBytes, range.bytes()));
+  size_t next = 0;  // interval after the gap that is being filled
+  uint64_t at = range.begin;
+  while (at < range.end) {
+    const uint64_t length = std::min(kReadBytes, range.end - at);
+    uint64_t got;
+    PMIO_TRY(read(at, old.get(), length, &got));
+    std::memset(old.get() + got, 0, length - got);
+    for (uint64_t gap = at; gap < at + length;) {
+      if (next < covered.size() && covered[next].begin <= gap) {
+        gap = std::max(gap, covered[next].end);
+        ++next;
+        continue;
+      }
+      const uint64_t gap_end = std::min(at + length, covered[next].begin);
+      std::memcpy(window + (gap - a), old.get() + (gap - at), gap_end - gap);
+      gap = gap_end;
+    }
+    at += length;
+    // An interval that began before the end of this piece may reach over it.
+    if (next > 0 && covered[next - 1].end > at) --next;
+  }
+  return write(range.begin, window + (range.begin - a), range.bytes());
+}
+
+Status TargetFile::write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered) {
+  if (access_ != Access::read_write || !many_tiny(covered)) return write_each(a, window, covered);
+  for (size_t i = 0; i < covered.size();) {
+    size_t next = i + 1;
+    while (next < covered.size() && covered[next].begin - covered[next - 1].end <= kMostGapBytes) ++next;
+    const auto group = covered.subspan(i, next - i);
+    PMIO_TRY(many_tiny(group) ? sieve(a, window, group) : write_each(a, window, group));
+    i = next;
+  }
+  return {};
+}
+
+}  // namespace pmio
