@@ -1,0 +1,121 @@
+"""Runs MPI programs plain and under pmio, for the MPIs that a build directory serves.
+
+A program passes when it exits with 0 in time. Plain means: nothing preloaded. Each run gets a log directory of its own,
+which must be empty of jobs afterwards: a program that ends well leaves nothing behind.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+SKIPPED = 77  # what CTest is told to take as "skipped"
+
+
+@dataclass(frozen=True)
+class Mpi:
+    tag: str
+    family: str
+    mpicc: str
+    mpiexec: str
+    runtime: Path
+
+
+@dataclass
+class Run:
+    code: int
+    output: str
+    timed_out: bool
+    leftovers: list
+
+    @property
+    def passed(self):
+        return self.code == 0 and not self.timed_out
+
+    @property
+    def verdict(self):
+        if self.timed_out:
+            return "timeout"
+        if self.code != 0:
+            return f"exit {self.code}"
+        return "leftovers" if self.leftovers else "pass"
+
+
+def load_mpis(build):
+    """The MPIs that have a runtime library in the build directory."""
+    library_directory = Path(build) / "lib"
+    entries = json.loads((library_directory / "pmio-mpi.json").read_text())
+    mpis = [
+        Mpi(e["tag"], e["family"], e["mpicc"], e["mpiexec"], library_directory / e["runtime"])
+        for e in entries
+    ]
+    return [mpi for mpi in mpis if mpi.runtime.exists()]
+
+
+def environment(mpi, extra):
+    env = dict(os.environ)
+    for name in [name for name in env if name.startswith("PMIO_")]:
+        del env[name]
+    if mpi.family == "openmpi":
+        # More ranks than cores, which then must not spin; through the environment, for 4.1 and 5 name the options differently.
+        env.update(
+            OMPI_MCA_rmaps_base_oversubscribe="1",
+            OMPI_MCA_mpi_yield_when_idle="1",
+            PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
+            OMPI_MCA_btl_vader_single_copy_mechanism="none",
+        )
+        if os.geteuid() == 0:
+            env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    env.update(extra)
+    return env
+
+
+def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, extra_environment=None):
+    """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory)
+    command = [mpi.mpiexec, "-n", str(ranks)]
+    extra = dict(extra_environment or {})
+    if pmio:
+        extra["PMIO_DIR"] = logs
+        command += [str(pmio), "run", "--"]
+    try:
+        return _start(command + program, directory, environment(mpi, extra), timeout, logs)
+    finally:
+        shutil.rmtree(logs, ignore_errors=True)
+
+
+def _start(command, directory, env, timeout, logs):
+    # A session of its own, so that a time-out ends the launcher and every rank, and nothing else.
+    process = subprocess.Popen(
+        command, cwd=directory, env=env, text=True, errors="replace", start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    timed_out = False
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        os.killpg(process.pid, signal.SIGTERM)  # the launcher takes its ranks with it
+        try:
+            output, _ = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+    leftovers = sorted(path.name for path in Path(logs).glob("job-*"))
+    return Run(process.returncode, output, timed_out, leftovers)
+
+
+def print_table(header, rows):
+    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    raise SystemExit(SKIPPED)

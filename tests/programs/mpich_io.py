@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""MPICH's own I/O test programs, plain and under pmio, with every MPI: none may fail that passes without pmio.
+
+The sources come from scripts/fetch-mpich-tests; without them this test is skipped.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import harness
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / ".deps" / "mpich-tests"
+# Their configure script would write this; it says what every 64-bit Linux has.
+CONFIGURATION = """\
+#define HAVE_STDARG_H 1
+#define HAVE_STDLIB_H 1
+#define HAVE_STRING_H 1
+#define HAVE_UNISTD_H 1
+#define HAVE_SYS_TIME_H 1
+#define HAVE_SYS_RESOURCE_H 1
+#define HAVE_GETRUSAGE 1
+#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX
+"""
+
+
+def programs():
+    """(name, ranks, arguments, GiB of memory), as the suite's own list has them."""
+    for line in (SOURCES / "io" / "testlist.in").read_text().splitlines():
+        words = line.split()
+        if not words or words[0].startswith(("#", "@")) or not (SOURCES / "io" / f"{words[0]}.c").exists():
+            continue
+        options = [word.split("=", 1) for word in words[2:] if "=" in word]
+        arguments = [value for key, value in options if key == "arg"]
+        memory = max([float(value) for key, value in options if key == "mem"], default=0.0)
+        yield words[0], int(words[1]), arguments, memory
+
+
+def compile_all(mpi, names, directory):
+    include = directory / "include"
+    include.mkdir(parents=True, exist_ok=True)
+    (include / "mpitestconf.h").write_text(CONFIGURATION)
+    flags = ["-w", "-O1", "-pthread", f"-I{include}", f"-I{SOURCES / 'include'}", f"-I{SOURCES / 'util'}"]
+    objects = []
+    for helper in ("mtest", "mtest_common", "mtest_thread"):
+        objects.append(str(directory / f"{helper}.o"))
+        subprocess.run([mpi.mpicc, *flags, "-c", str(SOURCES / "util" / f"{helper}.c"), "-o", objects[-1]], check=True)
+    for name in names:
+        source = str(SOURCES / "io" / f"{name}.c")
+        subprocess.run([mpi.mpicc, *flags, source, *objects, "-o", str(directory / name)], check=True)
+
+
+def judge(run):
+    """The suite's convention: exactly one line, ' No Errors', and nothing on stderr."""
+    if run.passed and run.output.strip() != "No Errors":
+        return "output: " + run.output.strip().replace("\n", " | ")[:60]
+    return run.verdict
+
+
+def available_gib():
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+
+
+def run_once(mpi, binary, ranks, arguments, pmio, timeout):
+    with tempfile.TemporaryDirectory(prefix="pmio-io-") as scratch:
+        return judge(harness.run(mpi, ranks, [str(binary), *arguments], directory=scratch, pmio=pmio, timeout=timeout))
+
+
+def run_mpi(mpi, pmio, selected, options):
+    directory = Path(tempfile.mkdtemp(prefix=f"pmio-{mpi.tag}-"))
+    regressions, rows = [], []
+    try:
+        compile_all(mpi, [name for name, *_ in selected], directory)
+        for name, ranks, arguments, memory in selected:
+            if memory > options.memory_gib or memory * 2 > available_gib():
+                rows.append((name, ranks, "-", "-", "skipped: needs much memory"))
+                continue
+            plain = run_once(mpi, directory / name, ranks, arguments, None, options.timeout)
+            under = run_once(mpi, directory / name, ranks, arguments, pmio, options.timeout) if pmio else "-"
+            broken = pmio and plain == "pass" and under != "pass"
+            if broken:
+                regressions.append(f"{mpi.tag} {name}")
+            rows.append((name, ranks, plain, under, "REGRESSION" if broken else ""))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    print(f"\n{mpi.tag}: {sum(r[2] == 'pass' for r in rows)} pass plain, {sum(r[3] == 'pass' for r in rows)} under pmio")
+    harness.print_table(("program", "ranks", "plain", "pmio", ""), rows)
+    return regressions
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser.add_argument("--mpi", action="append", help="tag of an MPI; every one by default")
+    parser.add_argument("--only", action="append", help="name of a program; every one by default")
+    parser.add_argument("--plain-only", action="store_true", help="show the baseline")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds per run")
+    parser.add_argument("--memory-gib", type=float, default=4, help="leave out programs that need more than this")
+    options = parser.parse_args()
+    if subprocess.run([ROOT / "scripts" / "fetch-mpich-tests"], check=False).returncode != 0:
+        harness.skip("MPICH's test programs cannot be had")
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if not options.mpi or mpi.tag in options.mpi]
+    if not mpis:
+        harness.skip("no runtime library is built for the MPIs asked for")
+    selected = [p for p in programs() if not options.only or p[0] in options.only]
+    pmio = None if options.plain_only else options.build.resolve() / "bin" / "pmio"
+    regressions = [r for mpi in mpis for r in run_mpi(mpi, pmio, selected, options)]
+    for regression in regressions:
+        print(f"passes without pmio, fails with it: {regression}")
+    return 1 if regressions else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
