@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,9 @@ Status open_error(int system_errno, const std::string& path) {
 // In steps, because tmpfs undoes a reservation that a signal interrupts: with a profiler's timer running, one
 // call for everything might never finish.
 int reserve(int fd, size_t size_bytes) {
+  struct statvfs facts;
+  // Asked first, so that a hopeless wish does not fill the file system on its way to the error.
+  if (fstatvfs(fd, &facts) == 0 && size_bytes / facts.f_frsize > facts.f_bavail) return ENOSPC;
   constexpr size_t kStep = size_t{16} << 20;
   for (size_t done = 0; done < size_bytes;) {
     const size_t step = std::min(kStep, size_bytes - done);

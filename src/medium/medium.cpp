@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <fstream>
 
 #include "base/checksum.h"
 #include "medium/directory.h"
@@ -18,6 +20,22 @@ namespace pmio {
 
 namespace {
 
+// Pages of a tmpfs are memory, and its size limit may be larger than the memory that is left: reserving
+// beyond that does not fail, it makes the kernel kill processes. No answer: no limit known.
+Status check_memory(size_t size_bytes, const std::string& directory) {
+  std::ifstream facts("/proc/meminfo");
+  std::string line;
+  while (std::getline(facts, line)) {
+    unsigned long long available_kib = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %llu kB", &available_kib) != 1) continue;
+    if (size_bytes / 1024 < available_kib) break;
+    return Status(Code::no_space, "reserving " + std::to_string(size_bytes) + " bytes in " + directory +
+                                      ": only " + std::to_string(available_kib) +
+                                      " KiB of memory are left on this node; lower pmio_capacity");
+  }
+  return Status();
+}
+
 class FileMedium final : public Medium {
  public:
   FileMedium(Directory directory, MediumKind kind, Durability durability)
@@ -29,6 +47,7 @@ class FileMedium final : public Medium {
 
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes) override {
     if (size_bytes == 0) return Status(Code::invalid, "a region of no bytes");
+    if (kind_ == MediumKind::tmpfs) PMIO_TRY(check_memory(size_bytes, directory()));
     auto file = directory_.create_file(name, size_bytes);
     if (!file.ok()) return file.status();
     auto region = map(file->get(), size_bytes, false);
