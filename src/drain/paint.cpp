@@ -110,6 +110,7 @@ bool Painter::paint(std::span<const Entry> entries, EntrySource& source, uint64_
   PMIO_ASSERT(a <= b && b - a <= kWindowBytes);
   covered->clear();
   order_.clear();
+  if (a == b) return true;
   for (const Entry& entry : entries)
     if (entry.offset < b && entry.end > a) order_.push_back(entry);
   scratch_.resize(order_.size());
