@@ -31,6 +31,7 @@ class Run:
     output: str
     timed_out: bool
     leftovers: list
+    logged_bytes: int = 0  # what went through the log, where statistics were asked for
 
     @property
     def passed(self):
@@ -56,7 +57,7 @@ def load_mpis(build):
     return [mpi for mpi in mpis if mpi.runtime.exists()]
 
 
-def environment(mpi, extra):
+def environment(mpi):
     env = dict(os.environ)
     for name in [name for name in env if name.startswith("PMIO_")]:
         del env[name]
@@ -70,26 +71,31 @@ def environment(mpi, extra):
         )
         if os.geteuid() == 0:
             env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    env.update(extra)
     return env
 
 
-def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, extra_environment=None):
+def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False):
     """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory)
     command = [mpi.mpiexec, "-n", str(ranks)]
-    extra = dict(extra_environment or {})
     if pmio:
-        extra["PMIO_DIR"] = logs
-        command += [str(pmio), "run", "--"]
+        command += [str(pmio), "run", "--dir", logs, *(["--stats"] if statistics else []), "--"]
     try:
-        return _start(command + program, directory, environment(mpi, extra), timeout, logs)
+        result = _start(command + program, directory, environment(mpi), timeout)
+        result.leftovers = sorted(path.name for path in Path(logs).glob("job-*"))
+        result.logged_bytes = _logged_bytes(Path(logs))
+        return result
     finally:
         shutil.rmtree(logs, ignore_errors=True)
 
 
-def _start(command, directory, env, timeout, logs):
+def _logged_bytes(logs):
+    files = logs.glob("stats-*/rank-*.json")
+    return sum(json.loads(path.read_text())["counters"]["append_bytes"] for path in files)
+
+
+def _start(command, directory, env, timeout):
     # A session of its own, so that a time-out ends the launcher and every rank, and nothing else.
     process = subprocess.Popen(
         command, cwd=directory, env=env, text=True, errors="replace", start_new_session=True,
@@ -106,8 +112,7 @@ def _start(command, directory, env, timeout, logs):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
-    leftovers = sorted(path.name for path in Path(logs).glob("job-*"))
-    return Run(process.returncode, output, timed_out, leftovers)
+    return Run(process.returncode, output, timed_out, leftovers=[])
 
 
 def print_table(header, rows):
