@@ -1,0 +1,114 @@
+#include "view/datatype.h"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+#include "view/contents.h"
+#include "view/flatten.h"
+#include "view/mpi_calls.h"
+
+namespace pmio {
+namespace {
+
+using Holder = std::shared_ptr<const FlatType>;  // holds nullptr for a type that can't be flattened
+
+// Named types live for ever and are few: an append-only open-addressing table, read without a lock.
+class NamedTypes {
+ public:
+  const Holder* find(MPI_Datatype type) const {
+    for (size_t i = slot(type);; i = (i + 1) % entries_.size()) {
+      // Acquire: pairs with the release in insert(), so that a visible entry is a complete one.
+      const Entry* entry = entries_[i].load(std::memory_order_acquire);
+      if (entry == nullptr) return nullptr;
+      if (entry->type == type) return &entry->flat;
+    }
+  }
+
+  // nullptr where the table is full.
+  const Holder* insert(MPI_Datatype type, Holder flat) {
+    std::lock_guard lock(mutex_);
+    if (const Holder* existing = find(type)) return existing;
+    if (used_ >= entries_.size() / 2) return nullptr;
+    size_t i = slot(type);
+    while (entries_[i].load(std::memory_order_relaxed) != nullptr) i = (i + 1) % entries_.size();
+    const auto* entry = new Entry{type, std::move(flat)};
+    // Release: readers that see the pointer see what it points to.
+    entries_[i].store(entry, std::memory_order_release);
+    ++used_;
+    return &entry->flat;
+  }
+
+ private:
+  struct Entry {
+    MPI_Datatype type;
+    Holder flat;
+  };
+  size_t slot(MPI_Datatype type) const {
+    // Handles are addresses or numbers with equal low bits: take the upper half of a product.
+    return static_cast<size_t>((std::hash<MPI_Datatype>{}(type)*0x9e3779b97f4a7c15u) >> 32) % entries_.size();
+  }
+
+  std::mutex mutex_;
+  size_t used_ = 0;
+  std::array<std::atomic<const Entry*>, 512> entries_{};
+};
+
+// Never destroyed: a program may call MPI from its own destructors.
+NamedTypes& named_types() {
+  static auto* types = new NamedTypes;
+  return *types;
+}
+
+int copy_attribute(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
+  *static_cast<Holder**>(copy) = new Holder(*static_cast<const Holder*>(value));
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+int delete_attribute(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<Holder*>(value);
+  return MPI_SUCCESS;
+}
+
+int keyval = MPI_KEYVAL_INVALID;
+
+int type_keyval() {
+  static std::once_flag once;
+  std::call_once(
+      once, [] { mpi_calls().Type_create_keyval(&copy_attribute, &delete_attribute, &keyval, nullptr); });
+  return keyval;
+}
+
+// The cached result of a type, computed where there is none yet.
+const Holder* lookup(MPI_Datatype type) {
+  static const Holder none;
+  if (const Holder* named = named_types().find(type)) return named;
+  if (type == MPI_DATATYPE_NULL) return &none;
+  Holder* cached = nullptr;
+  int found = 0;
+  const int key = type_keyval();
+  mpi_calls().Type_get_attr(type, key, &cached, &found);
+  if (found != 0) return cached;
+  Holder flat = Flattener().flatten(type);
+  if (get_combiner(type) == MPI_COMBINER_NAMED) {
+    if (const Holder* named = named_types().insert(type, flat)) return named;
+  }
+  cached = new Holder(std::move(flat));
+  if (mpi_calls().Type_set_attr(type, key, cached) == MPI_SUCCESS) return cached;
+  delete cached;
+  return &none;
+}
+
+}  // namespace
+
+const FlatType* flatten(MPI_Datatype type) { return lookup(type)->get(); }
+
+std::shared_ptr<const FlatType> flatten_shared(MPI_Datatype type) { return *lookup(type); }
+
+void release_type_cache() {
+  if (keyval != MPI_KEYVAL_INVALID) mpi_calls().Type_free_keyval(&keyval);
+}
+
+}  // namespace pmio
