@@ -1,7 +1,8 @@
-// One file as the processes of a node see it: appending to this rank's log, reading through all local logs, draining.
+// One file as the processes of a node see it: appending to this rank's log, reading through all local logs,
+// draining.
 //
-// What a rank appended is visible to every local rank as soon as append has returned. All calls are local; none
-// communicates but through shared memory. Threads: any.
+// What a rank appended is visible to every local rank as soon as append has returned. All calls are local;
+// none communicates but through shared memory. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +19,22 @@ class File {
  public:
   ~File();
 
-  // Appends the next `bytes` of the memory cursor's stream to the log, as the next `bytes` of the file cursor's stream.
-  // On return: acknowledged (in the log, as durable as the medium allows after one fence) and visible. Waits, draining
-  // itself, while the log is full. Errors: no_space, quota, io...: the drain cannot make room; what this call had
-  // appended so far stays.
+  // Appends the next `bytes` of the memory cursor's stream to the log, as the next `bytes` of the file
+  // cursor's stream. On return: acknowledged (in the log, as durable as the medium allows after one fence)
+  // and visible. Waits, draining itself, while the log is full. Errors: no_space, quota, io...: the drain
+  // cannot make room; what this call had appended so far stays.
   Status append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
                 uint32_t collective_call);
   // The hot path: contiguous both in memory and in the file.
   Status append(uint64_t offset, const std::byte* data, uint64_t bytes, uint32_t collective_call);
 
-  // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of the file.
+  // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of
+  // the file.
   Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got);
   Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got);
 
-  // Everything that any local rank had published when this was called is in the target on return (not yet synced).
+  // Everything that any local rank had published when this was called is in the target on return (not yet
+  // synced).
   Status drain();
   // drain, and the target synced to its storage.
   Status sync();
@@ -42,16 +45,22 @@ class File {
   bool ever_logged() const;
   // Somebody wrote the target behind the log's back (a call handed on): drop cached, already drained bytes.
   void invalidate_cache();
-  // After the target was truncated (all ranks inside the call, drained before): forget the logged end of this rank.
+  // After the target was truncated (all ranks inside the call, drained before): forget the logged end of this
+  // rank.
   void truncated();
   // Deleted: nothing logged so far will be drained or replayed. Durable on return.
   Status discard();
-  // Before the last close on this rank: gives this rank's segments back. All ranks that share the handle have drained.
-  // Where a drain error is pending the segments stay, and the error is returned with the log's place in its message.
+  // Before the last close on this rank: gives this rank's segments back. All ranks that share the handle have
+  // drained. Where a drain error is pending the segments stay, and the error is returned with the log's place
+  // in its message.
   Status release();
 
   // The first drain error not yet reported by this process; ok if none. Reported once per process.
   Status take_error();
+
+  // Drains if the log fills (`filling`) or nobody has appended for idle_ns; after a failure not before
+  // retry_ns. Called by the background thread only.
+  void background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns);
 
   TargetFile& target();
   const FileIdentity& identity() const;
@@ -59,8 +68,8 @@ class File {
 
  private:
   friend class Job;
-  File() = default;
   struct Impl;
+  File();
   std::unique_ptr<Impl> impl_;
 };
 

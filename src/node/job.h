@@ -1,15 +1,18 @@
-// This process's membership in a job on this node: the log directory, the pool of segments, the files that are open.
+// This process's membership in a job on this node: the log directory, the pool of segments, the files that
+// are open.
 //
 // Directory of a job: <log directory>/job-<id, 16 hex digits>/ with
-//   alive              every process of the job holds a shared flock on it; recovery may touch a job only if it can get
+//   alive              every process of the job holds a shared flock on it; recovery may touch a job only if
+//   it can get
 //                      the exclusive one
 //   seg-<rank>-<slot>  the segments (log/format.h)
 //   ledger-<key>       what of a file has been drained (log/ledger.h); key: device and inode in hexadecimal
 //   file-<key>         the shared control block of an open file (node/control.h), volatile
 //   run-<key>-<number> shared runs (drain/run.h), volatile
 //
-// Threads: any thread may call any function. A background thread, started with the first logged file, prefaults segments
-// and drains when the program is idle or the log fills; it makes no MPI call and blocks all signals.
+// Threads: any thread may call any function. A background thread, started with the first logged file,
+// prefaults segments and drains when the program is idle or the log fills; it makes no MPI call and blocks
+// all signals.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +27,15 @@
 namespace pmio {
 
 struct JobOptions {
-  std::string directory;          // the log directory (not the job's own)
-  uint64_t id = 0;                // the same in all processes of the job
-  uint32_t rank = 0;              // world rank; all ranks of a job are on this node
+  std::string directory;  // the log directory (not the job's own)
+  uint64_t id = 0;        // the same in all processes of the job
+  uint32_t rank = 0;      // world rank; all ranks of a job are on this node
   uint32_t ranks = 1;
-  uint64_t capacity_bytes = 0;    // of this rank's log; 0: choose (default_capacity)
-  uint64_t index_bytes = 256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
+  uint64_t capacity_bytes = 0;  // of this rank's log; 0: choose (default_capacity)
+  uint64_t index_bytes =
+      256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
   Durability durability = Durability::sync;
-  bool background = true;         // drain while the program does something else
+  bool background = true;  // drain while the program does something else
 };
 
 class File;
@@ -45,15 +49,15 @@ class Job {
   ~Job();
 
   struct OpenOptions {
-    std::string path;              // absolute, no MPI-IO prefix
+    std::string path;  // absolute, no MPI-IO prefix
     bool read_only = false;
     LayoutHints layout;
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.
   Result<std::shared_ptr<File>> open(const OpenOptions& options);
-  // The open file of that path's identity in this process or, if only other local ranks have it, attached now;
-  // nullptr if no rank of the job has it open.
+  // The open file of that path's identity in this process or, if only other local ranks have it, attached
+  // now; nullptr if no rank of the job has it open.
   std::shared_ptr<File> find(const std::string& path);
 
   const JobOptions& options() const;
@@ -61,15 +65,17 @@ class Job {
   Medium& medium();
   Counters& counters();
 
+  struct Impl;  // private to the node layer
+
  private:
   friend class File;
-  Job() = default;
-  struct Impl;
+  Job();
   std::unique_ptr<Impl> impl_;
 };
 
-// The log capacity per rank that suits a directory: a share of what is free there, and of the memory where the directory
-// is in memory (never more than a tenth of it for all ranks together), at most 1 GiB, at least 16 MiB.
+// The log capacity per rank that suits a directory: a share of what is free there, and of the memory where
+// the directory is in memory (never more than a tenth of it for all ranks together), at most 1 GiB, at least
+// 16 MiB.
 uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks);
 
 }  // namespace pmio

@@ -1,0 +1,192 @@
+// Appending to this rank's log: the hot path. No communication, no lock that another rank could hold, no
+// system call and no allocation, but when a segment is full.
+#include <algorithm>
+
+#include "node/background.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+// A segment with less room than this is closed rather than filled up with a fragment.
+constexpr uint64_t kLeastRoom = 256;
+
+static void bump(std::atomic<uint64_t>& counter, uint64_t by) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+uint64_t File::Impl::next_stamp() {
+  last_stamp = std::max(last_stamp + 1, monotonic_ns());
+  return last_stamp;
+}
+
+Status File::Impl::publish(uint64_t stamp, uint64_t end) {
+  Owned& last = owned.back();
+  PMIO_TRY(last.writer.fence());
+  SegmentCell& segment = cell->segments[last.cell];
+  segment.max_stamp.store(stamp, std::memory_order_relaxed);
+  // Release, in this order: who sees the count sees the records; who sees `appended` sees the count.
+  segment.published.store(last.writer.records(), std::memory_order_release);
+  if (end > cell->logged_end.load(std::memory_order_relaxed))
+    cell->logged_end.store(end, std::memory_order_release);
+  bump(job->counters.append_records, unpublished);
+  cell->appended.store(cell->appended.load(std::memory_order_relaxed) + unpublished,
+                       std::memory_order_release);
+  unpublished = 0;
+  return {};
+}
+
+void File::Impl::seal() {
+  if (open) cell->segments[owned.back().cell].sealed.store(1, std::memory_order_release);
+  open = false;
+}
+
+bool File::Impl::has_room() const { return open && owned.back().writer.room_bytes() >= kLeastRoom; }
+
+Status File::Impl::make_room() {
+  if (has_room()) [[likely]]
+    return {};
+  seal();
+  return new_segment();
+}
+
+Status File::Impl::new_segment() {
+  uint64_t waited_from = 0;
+  for (;;) {
+    auto segment = job->pool->acquire();
+    if (segment.ok()) {
+      if (waited_from != 0) count(job->counters.append_wait_ns, monotonic_ns() - waited_from);
+      if (job->background) job->background->wake();
+      return attach_segment(*segment);
+    }
+    if (segment.status().code() != Code::no_space) return segment.status();
+    if (waited_from == 0) waited_from = monotonic_ns();
+    if (free_oldest_drained()) continue;
+    // Back-pressure: nothing is drained yet, so this rank drains (or helps who is draining) before it goes
+    // on.
+    if (!owned.empty()) {
+      PMIO_TRY(drainer->drain());
+      if (free_oldest_drained()) continue;
+    }
+    if (job->recycle_elsewhere()) continue;
+    PMIO_TRY(job->drain_all());
+    if (!job->recycle_elsewhere()) return segment.status();
+  }
+}
+
+Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
+  uint32_t free_cell = 0;
+  while (free_cell < kMaxSegments && cell->segments[free_cell].salt.load(std::memory_order_relaxed) != 0)
+    free_cell++;
+  if (free_cell == kMaxSegments) {
+    job->pool->release(segment);
+    PMIO_TRY(drainer->drain());
+    if (!free_oldest_drained()) return Status(Code::busy, "too many segments of one file are in use");
+    return new_segment();
+  }
+  auto writer = SegmentWriter::format(*segment->region, {job->options.id, job->options.rank, segment->slot,
+                                                         job->options.ranks, identity, path});
+  if (!writer.ok()) {
+    job->pool->release(segment);
+    return writer.status();
+  }
+  count(job->counters.segments_formatted);
+  SegmentCell& shared = cell->segments[free_cell];
+  shared.slot.store(segment->slot, std::memory_order_relaxed);
+  shared.max_stamp.store(0, std::memory_order_relaxed);
+  shared.published.store(0, std::memory_order_relaxed);
+  shared.merged.store(0, std::memory_order_relaxed);
+  shared.drained.store(0, std::memory_order_relaxed);
+  shared.sealed.store(0, std::memory_order_relaxed);
+  // Release: who sees the salt sees the empty cell behind it.
+  shared.salt.store(writer->salt(), std::memory_order_release);
+  if (cell->cells.load(std::memory_order_relaxed) <= free_cell) {
+    cell->cells.store(free_cell + 1, std::memory_order_release);
+  }
+  owned.push_back(Owned{segment, std::move(writer).value(), free_cell});
+  open = true;
+  return {};
+}
+
+void File::Impl::detach(size_t position) {
+  Owned gone = std::move(owned[position]);
+  if (open && position + 1 == owned.size()) open = false;
+  owned.erase(owned.begin() + static_cast<ptrdiff_t>(position));
+  SegmentCell& shared = cell->segments[gone.cell];
+  {
+    RobustLock lock(control->index_mutex);
+    const uint64_t stamp = shared.max_stamp.load(std::memory_order_relaxed);
+    if (control->floor.load(std::memory_order_relaxed) < stamp) {
+      control->floor.store(stamp, std::memory_order_release);
+    }
+    // Before any byte of the segment changes: readers that copied from it look at this afterwards.
+    control->evictions.fetch_add(1, std::memory_order_seq_cst);
+    shared.salt.store(0, std::memory_order_release);
+  }
+  // Nothing of a segment that is given back may be replayed. A failure here is not an error of the program's:
+  // the ledger says the same, and the segment's next generation has another salt.
+  (void)SegmentWriter::invalidate(*gone.segment->region);
+  gone.segment->warm = true;
+  count(job->counters.segments_recycled);
+  job->pool->release(gone.segment);
+}
+
+bool File::Impl::free_oldest_drained() {
+  for (size_t i = 0; i < owned.size(); i++) {
+    const SegmentCell& shared = cell->segments[owned[i].cell];
+    if (shared.drained.load(std::memory_order_acquire) != owned[i].writer.records()) continue;
+    detach(i);
+    return true;
+  }
+  return false;
+}
+
+Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, uint32_t collective_call) {
+  Impl& impl = *impl_;
+  if (bytes == 0) return {};
+  std::lock_guard lock(impl.append_mutex);
+  const uint64_t stamp = impl.next_stamp();
+  bump(impl.job->counters.append_calls, 1);
+  bump(impl.job->counters.append_bytes, bytes);
+  for (uint64_t left = bytes; left > 0;) {
+    PMIO_TRY(impl.make_room());
+    SegmentWriter& writer = impl.owned.back().writer;
+    const uint64_t n = std::min(left, writer.room_bytes());
+    writer.append(Vector{static_cast<int64_t>(offset), n, 0, 1}, data, stamp, collective_call, n == left);
+    impl.unpublished++;
+    offset += n;
+    data += n;
+    left -= n;
+    PMIO_TRY(impl.publish(stamp, offset));
+  }
+  bump(impl.job->counters.append_ns, monotonic_ns() - stamp);
+  return {};
+}
+
+Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                    uint32_t collective_call) {
+  Impl& impl = *impl_;
+  if (bytes == 0) return {};
+  std::lock_guard lock(impl.append_mutex);
+  const uint64_t stamp = impl.next_stamp();
+  bump(impl.job->counters.append_calls, 1);
+  bump(impl.job->counters.append_bytes, bytes);
+  uint64_t end = 0;
+  for (uint64_t left = bytes; left > 0;) {
+    if (!impl.has_room()) {
+      // What this call has put into the full segment is published before another one is opened.
+      if (impl.unpublished > 0) PMIO_TRY(impl.publish(stamp, end));
+      PMIO_TRY(impl.make_room());
+    }
+    SegmentWriter& writer = impl.owned.back().writer;
+    const Vector where = file.next(std::min(left, writer.room_bytes()));
+    left -= where.bytes();
+    writer.append(where, memory, buffer, stamp, collective_call, left == 0);
+    impl.unpublished++;
+    end = std::max(end, static_cast<uint64_t>(where.end()));
+  }
+  PMIO_TRY(impl.publish(stamp, end));
+  bump(impl.job->counters.append_ns, monotonic_ns() - stamp);
+  return {};
+}
+
+}  // namespace pmio

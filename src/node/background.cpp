@@ -1,0 +1,62 @@
+#include "node/background.h"
+
+#include <signal.h>
+
+#include <chrono>
+
+#include "node/file_impl.h"
+
+namespace pmio {
+
+constexpr auto kTick = std::chrono::milliseconds(10);
+constexpr uint64_t kIdleNs = 40'000'000;      // a file that nobody appends to for so long is drained
+constexpr uint64_t kRetryNs = 1'000'000'000;  // after a failed drain
+
+Background::Background(Job::Impl* job) : job_(job) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all,
+                  &before);  // the new thread inherits it: the program's signals stay the program's
+  thread_ = std::thread([this] { loop(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Background::~Background() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  condition_.notify_one();
+  thread_.join();
+}
+
+void Background::wake() {
+  {
+    std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  condition_.notify_one();
+}
+
+void Background::loop() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      condition_.wait_for(lock, kTick, [this] { return stop_ || woken_; });
+      if (stop_) return;
+      woken_ = false;
+    }
+    look();
+  }
+}
+
+void Background::look() {
+  const auto files = job_->open_files();
+  if (files.empty()) return;
+  job_->pool->prefault(job_->pool->wanted_ahead());
+  const bool filling = job_->pool->in_use() * 2 > job_->pool->limit();
+  for (const auto& file : files) file->background_drain(filling, kIdleNs, kRetryNs);
+}
+
+}  // namespace pmio

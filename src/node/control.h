@@ -1,0 +1,136 @@
+// What the local processes of a job share about one open file, in a mapped file of the job's directory.
+// Volatile: it dies with the job, recovery never reads it.
+//
+// Who may touch what:
+//   RankCell::appended, logged_end, the owner's fields of SegmentCell: only the rank itself, with release
+//   stores; so a
+//     write touches no cache line that another rank writes.
+//   SegmentCell::merged, FileControl::runs: the holder of index_mutex.
+//   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
+//   Round: claim_mutex. Lock order: drain_mutex, index_mutex, claim_mutex.
+// What becomes visible in which order: an owner stores data and records, then `published`, then `appended`,
+// each with release; who reads one of these with acquire sees the records. A cell is attached by storing
+// `salt` last and detached under index_mutex after `floor` has been raised to its max_stamp.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/status.h"
+#include "log/format.h"
+#include "medium/medium.h"
+
+namespace pmio {
+
+constexpr uint32_t kMaxSegments = 256;  // of one rank in one file
+constexpr uint32_t kMaxRuns = 64;
+constexpr uint32_t kMaxServers = 64;
+constexpr uint64_t kControlMagic = 0x314c5443494f4d50;
+
+struct SegmentCell {
+  std::atomic<uint64_t> salt;       // 0: not in use
+  std::atomic<uint64_t> max_stamp;  // of the published records; ns
+  std::atomic<uint32_t> slot;       // which of the rank's segments
+  std::atomic<uint32_t> published;  // records that others may read
+  std::atomic<uint32_t> sealed;     // 1: nothing more will be appended
+  std::atomic<uint32_t> merged;     // records that are in runs
+  std::atomic<uint32_t> drained;    // records that are in the target
+  uint32_t reserved;
+};
+static_assert(sizeof(SegmentCell) == 40);
+
+struct alignas(64) RankCell {
+  std::atomic<uint64_t> appended;                     // records published since the control block was made
+  std::atomic<uint64_t> logged_end;                   // end of the last logged byte of the file, 0: none
+  std::atomic<uint32_t> attached;                     // 1 while the rank has the file open
+  std::atomic<int32_t> process;                       // pid, to see whether it lives
+  std::atomic<uint32_t> cells;                        // cells [0, cells) may be in use
+  alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
+  std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
+  alignas(64) SegmentCell segments[kMaxSegments];
+};
+
+enum RunFlags : uint32_t { kRunDrained = 1, kRunDraining = 2, kRunOnMedium = 4 };
+
+struct RunRef {
+  uint64_t number;  // names the file run-<key>-<number>
+  uint64_t entries;
+  uint64_t begin, end;
+  uint64_t max_stamp;
+  uint32_t flags;
+  uint32_t reserved;
+};
+
+// One drain round: what is written out, and what of it nobody has claimed yet.
+struct Round {
+  std::atomic<uint64_t> number;  // of the last round begun
+  std::atomic<uint32_t> active;  // 1 while windows may be claimed
+  uint32_t in_flight;            // windows claimed and not yet written
+  uint32_t exclusive;            // 1: the leader has entries that others cannot see, nobody may help
+  std::atomic<int32_t> error;    // first errno of this round
+  uint32_t run_count;
+  uint64_t runs[kMaxRuns];
+  uint64_t cursor[kMaxServers];  // next unclaimed byte per I/O server; UINT64_MAX: none left
+};
+
+struct FileControl {
+  uint64_t magic;
+  uint32_t ranks;
+  std::atomic<uint32_t> users;  // processes attached; changes under the job's directory lock
+  pthread_mutex_t drain_mutex;  // robust, process-shared, all three
+  pthread_mutex_t index_mutex;
+  pthread_mutex_t claim_mutex;
+  std::atomic<uint64_t> floor;  // drained records with a stamp <= floor are not served from the log any more
+  std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
+  std::atomic<uint64_t> merged_total;  // records in runs, over all ranks
+  std::atomic<uint32_t> index_used;    // 1 once somebody has read: drained runs are then worth keeping
+  std::atomic<uint64_t> runs_version;
+  std::atomic<uint32_t> drain_wanted;  // a process that cannot write asks those that can
+  std::atomic<int32_t> error;          // errno of the last failed drain, 0 after a successful one
+  std::atomic<uint64_t> error_number;  // counts failures, so that each process reports each once
+  uint64_t next_run;
+  uint64_t run_bytes_dram;  // of runs that are not on the log medium
+  uint32_t run_count;
+  RunRef runs[kMaxRuns];
+  Round round;
+  RankCell cells[];  // ranks of them
+};
+
+size_t control_bytes(uint32_t ranks);
+// Initialises zeroed memory.
+void init_control(FileControl* control, uint32_t ranks);
+
+// Holds a robust mutex. If its last holder died, the protected state is as that holder left it: every step
+// under these mutexes publishes its result with its last store, so it is consistent and the lock is simply
+// taken over.
+class RobustLock {
+ public:
+  explicit RobustLock(pthread_mutex_t& mutex);
+  RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t tag);
+  ~RobustLock();
+  RobustLock(const RobustLock&) = delete;
+  RobustLock& operator=(const RobustLock&) = delete;
+  bool held() const { return held_; }
+  void unlock();
+
+ private:
+  void take(int result);
+  pthread_mutex_t& mutex_;
+  bool held_ = false;
+};
+
+// "<device>-<inode>" in hexadecimal: how a file is named inside the job's directory.
+std::string file_key(const FileIdentity& identity);
+// Segment number of Entry: rank and index of the cell.
+constexpr uint32_t segment_number(uint32_t rank, uint32_t cell) { return rank << 12 | cell; }
+constexpr uint32_t segment_rank(uint32_t number) { return number >> 12; }
+constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
+
+uint64_t monotonic_ns();
+
+}  // namespace pmio

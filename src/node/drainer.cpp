@@ -1,0 +1,334 @@
+#include "node/drainer.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace pmio {
+
+constexpr uint64_t kDirectBytes =
+    32 << 10;  // pieces of this size on average are written straight from the logs
+constexpr useconds_t kPollMicroseconds = 50;
+constexpr uint64_t kSuspicionNs = 2'000'000'000;  // no progress for so long: look whether a helper has died
+
+struct Drainer::Work {
+  uint64_t number = 0;
+  std::vector<std::shared_ptr<FileIndex::Mapping>> mappings;
+  std::vector<RunView> views;  // of the round's runs
+  Painter painter;
+  std::vector<Entry> entries;
+  std::vector<Interval> covered;
+  std::unique_ptr<std::byte[]> window;
+};
+
+bool Drainer::all_drained(const std::vector<uint64_t>& wanted) const {
+  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
+    if (parts_.control->cells[rank].drained_records.load(std::memory_order_acquire) < wanted[rank])
+      return false;
+  }
+  return true;
+}
+
+Status Drainer::drain() {
+  FileControl* control = parts_.control;
+  std::vector<uint64_t> wanted(control->ranks);
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    wanted[rank] = control->cells[rank].appended.load(std::memory_order_acquire);
+  }
+  while (!all_drained(wanted)) {
+    if (parts_.target->access() == TargetFile::Access::read_only) {
+      // This process cannot write; one that logs can, and its background thread looks at this flag.
+      if (some_rank_died()) return Status(Code::io, "a rank that has undrained data has died", EIO);
+      control->drain_wanted.store(1, std::memory_order_release);
+      usleep(kPollMicroseconds);
+      continue;
+    }
+    RobustLock lock(control->drain_mutex, std::try_to_lock);
+    if (lock.held()) {
+      if (all_drained(wanted)) break;
+      Status status = lead(true);
+      if (status.code() == Code::busy) continue;  // a helper died: the round is run again
+      if (!status.ok()) {
+        control->error.store(status.system_errno() != 0 ? status.system_errno() : EIO,
+                             std::memory_order_relaxed);
+        control->error_number.fetch_add(1, std::memory_order_release);
+        return status;
+      }
+      control->error.store(0, std::memory_order_release);
+    } else {
+      const uint64_t failures = control->error_number.load(std::memory_order_acquire);
+      if (!help()) usleep(kPollMicroseconds);
+      // The leader's failure is everybody's: nobody waits for a round that will not come.
+      if (control->error_number.load(std::memory_order_acquire) != failures) {
+        const int error = control->error.load(std::memory_order_relaxed);
+        if (error != 0) return Status::from_errno(error, "cannot write to '" + parts_.target->path() + "'");
+      }
+    }
+  }
+  return {};
+}
+
+Status Drainer::discard() {
+  FileControl* control = parts_.control;
+  RobustLock lock(control->drain_mutex);
+  PMIO_TRY(lead(false));
+  // What counts as drained now is not in the target: none of it may be served.
+  RobustLock index_lock(control->index_mutex);
+  control->floor.store(monotonic_ns(), std::memory_order_release);
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    control->cells[rank].logged_end.store(0, std::memory_order_relaxed);
+  }
+  return {};
+}
+
+Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks) {
+  FileControl* control = parts_.control;
+  RobustLock index_lock(control->index_mutex);
+  PMIO_TRY(parts_.index->merge_locked(leftover));
+  Round& round = control->round;
+  RobustLock claim_lock(control->claim_mutex);
+  round.number.fetch_add(1, std::memory_order_relaxed);
+  round.error.store(0, std::memory_order_relaxed);
+  round.in_flight = 0;
+  round.run_count = 0;
+  for (uint32_t i = 0; i < control->run_count; i++) {
+    RunRef& ref = control->runs[i];
+    ref.flags &= ~kRunDraining;  // left by a leader that died
+    if (ref.flags & kRunDrained) continue;
+    ref.flags |= kRunDraining;
+    round.runs[round.run_count++] = ref.number;
+  }
+  const uint32_t servers = std::min(parts_.layout.servers, kMaxServers);
+  for (uint32_t s = 0; s < kMaxServers; s++) round.cursor[s] = s < servers ? 0 : UINT64_MAX;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    RankCell& of_rank = control->cells[rank];
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      const SegmentCell& cell = of_rank.segments[c];
+      const uint64_t salt = cell.salt.load(std::memory_order_acquire);
+      if (salt == 0) continue;
+      uint64_t merged = cell.merged.load(std::memory_order_relaxed);
+      for (const FileIndex::Mark& mark : leftover->marks) {
+        if (mark.rank == rank && mark.cell == c) merged = mark.merged;
+      }
+      marks->push_back({rank, cell.slot.load(std::memory_order_relaxed), salt, merged});
+    }
+  }
+  // Helpers may come in from here on.
+  round.exclusive = leftover->entries.empty() ? 0 : 1;
+  round.active.store(write ? 1 : 0, std::memory_order_release);
+  return {};
+}
+
+Status Drainer::lead(bool write) {
+  const uint64_t start = monotonic_ns();
+  FileIndex::Leftover leftover;
+  std::vector<LedgerEntry> marks;
+  PMIO_TRY(begin_round(write, &leftover, &marks));
+  if (write) {
+    Status status = write_round(leftover);
+    parts_.control->round.active.store(0, std::memory_order_release);
+    PMIO_TRY(status);
+  }
+  PMIO_TRY(finish_round(marks, leftover));
+  count(parts_.counters->drain_rounds);
+  count(parts_.counters->drain_ns, monotonic_ns() - start);
+  return {};
+}
+
+Status Drainer::write_round(FileIndex::Leftover& leftover) {
+  const Round& round = parts_.control->round;
+  Work work;
+  work.number = round.number.load(std::memory_order_relaxed);
+  std::vector<uint64_t> private_run;
+  if (!leftover.entries.empty()) {
+    private_run.resize((run_bytes(leftover.entries.size()) + 7) / 8);
+    build_run(leftover.entries, private_run.data());
+    work.views.emplace_back(private_run.data());
+  }
+  auto runs = parts_.index->open_runs(round.runs, round.run_count);
+  if (!runs.ok()) return runs.status();
+  for (auto& mapping : *runs) work.views.push_back(mapping->view);
+  work.mappings = std::move(runs).value();
+  work_on(work);
+  PMIO_TRY(wait_for_helpers());
+  return parts_.sync_target ? parts_.target->sync() : Status();
+}
+
+Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover) {
+  FileControl* control = parts_.control;
+  LedgerState state;
+  state.target = parts_.identity;
+  state.entries = marks;
+  // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
+  // recovery knows that it needs nothing from it.
+  PMIO_TRY(parts_.ledger->update(state));
+  RobustLock lock(control->index_mutex);
+  for (uint32_t i = 0; i < control->run_count; i++) {
+    RunRef& ref = control->runs[i];
+    if (ref.flags & kRunDraining) ref.flags = (ref.flags & ~kRunDraining) | kRunDrained;
+  }
+  if (!leftover.entries.empty()) {
+    // These entries are in no run, so what they overwrote must not be served either.
+    uint64_t floor = control->floor.load(std::memory_order_relaxed);
+    for (const Entry& entry : leftover.entries) floor = std::max(floor, entry.stamp_ns);
+    control->floor.store(floor, std::memory_order_release);
+    parts_.index->apply_marks_locked(leftover.marks, leftover.entries.size());
+  }
+  control->runs_version.fetch_add(1, std::memory_order_release);
+  for (const LedgerEntry& mark : marks) {
+    RankCell& of_rank = control->cells[mark.rank];
+    for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
+      SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) != mark.salt) continue;
+      const uint32_t before = cell.drained.load(std::memory_order_relaxed);
+      const auto now = static_cast<uint32_t>(mark.drained_records);
+      of_rank.drained_records.fetch_add(now - before, std::memory_order_release);
+      cell.drained.store(now, std::memory_order_release);
+    }
+  }
+  control->drain_wanted.store(0, std::memory_order_relaxed);
+  parts_.index->tidy_locked();
+  return {};
+}
+
+bool Drainer::help() {
+  const Round& round = parts_.control->round;
+  if (round.active.load(std::memory_order_acquire) == 0) return false;
+  Work work;
+  uint64_t numbers[kMaxRuns];
+  uint32_t run_count = 0;
+  {
+    RobustLock lock(parts_.control->claim_mutex);
+    if (round.exclusive != 0) return false;
+    work.number = round.number.load(std::memory_order_relaxed);
+    run_count = round.run_count;
+    std::copy_n(round.runs, run_count, numbers);
+  }
+  auto runs = parts_.index->open_runs(numbers, run_count);
+  if (!runs.ok()) return false;  // the round is over
+  for (auto& mapping : *runs) work.views.push_back(mapping->view);
+  work.mappings = std::move(runs).value();
+  work_on(work);
+  return true;
+}
+
+// Claims the next window of the server that is least far, so that all servers get work.
+bool Drainer::claim(Work& work, uint64_t* a, uint64_t* b) {
+  Round& round = parts_.control->round;
+  RobustLock lock(parts_.control->claim_mutex);
+  if (round.active.load(std::memory_order_relaxed) == 0 ||
+      round.number.load(std::memory_order_relaxed) != work.number) {
+    return false;
+  }
+  for (;;) {
+    const auto least = std::min_element(round.cursor, round.cursor + kMaxServers);
+    if (*least == UINT64_MAX) break;
+    const auto server = static_cast<uint32_t>(least - round.cursor);
+    uint64_t at = UINT64_MAX;
+    for (const RunView& view : work.views) at = std::min(at, view.next_covered(*least));
+    if (at != UINT64_MAX && parts_.layout.server_of(at) % kMaxServers != server) {
+      *least = parts_.layout.next_boundary(at);  // not this server's stripe
+      continue;
+    }
+    if (at == UINT64_MAX) {
+      *least = UINT64_MAX;
+      continue;
+    }
+    *a = at;
+    *b = std::min((at / kWindowBytes + 1) * kWindowBytes, parts_.layout.next_boundary(at));
+    *least = *b;
+    round.in_flight++;
+    return true;
+  }
+  round.active.store(0, std::memory_order_release);
+  return false;
+}
+
+void Drainer::work_on(Work& work) {
+  Round& round = parts_.control->round;
+  uint64_t a = 0;
+  uint64_t b = 0;
+  while (claim(work, &a, &b)) {
+    Status status = write_window(work, a, b);
+    RobustLock lock(parts_.control->claim_mutex);
+    if (round.number.load(std::memory_order_relaxed) != work.number) return;
+    round.in_flight--;
+    if (!status.ok()) {
+      int none = 0;
+      round.error.compare_exchange_strong(none, status.system_errno() != 0 ? status.system_errno() : EIO);
+      round.active.store(0, std::memory_order_release);
+    }
+  }
+}
+
+// Large extents that do not overlap need no copy. False: not such a window.
+bool Drainer::write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status) {
+  if (entries.size() * kDirectBytes > b - a) return false;
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& x, const Entry& y) { return x.offset < y.offset; });
+  uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    if (entry.vector || entry.offset < end) return false;
+    end = entry.end;
+  }
+  FileEntrySource source(parts_.control, parts_.map);
+  for (const Entry& entry : entries) {
+    EntrySource::Located located;
+    if (!source.locate(entry, &located)) return false;
+    const uint64_t begin = std::max(a, entry.offset);
+    const uint64_t length = std::min(b, entry.end) - begin;
+    *status = parts_.target->write(begin, located.data + (begin - entry.offset), length);
+    if (!status->ok()) return true;
+    count(parts_.counters->drain_bytes, length);
+  }
+  return true;
+}
+
+Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
+  work.entries.clear();
+  for (const RunView& view : work.views) view.find(a, b, &work.entries);
+  count(parts_.counters->drain_windows);
+  Status status;
+  if (write_directly(work.entries, a, b, &status)) return status;
+  if (work.window == nullptr) work.window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  FileEntrySource source(parts_.control, parts_.map);
+  if (!work.painter.paint(work.entries, source, a, b, work.window.get(), &work.covered)) {
+    return Status(Code::io, "cannot map a segment of the log", EIO);
+  }
+  for (const Interval& interval : work.covered)
+    count(parts_.counters->drain_bytes, interval.end - interval.begin);
+  return parts_.target->write_covered(a, work.window.get(), work.covered);
+}
+
+bool Drainer::some_rank_died() const {
+  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
+    const RankCell& cell = parts_.control->cells[rank];
+    if (cell.attached.load(std::memory_order_acquire) == 0) continue;
+    if (kill(cell.process.load(std::memory_order_relaxed), 0) != 0 && errno == ESRCH) return true;
+  }
+  return false;
+}
+
+Status Drainer::wait_for_helpers() {
+  Round& round = parts_.control->round;
+  const uint64_t start = monotonic_ns();
+  for (;;) {
+    {
+      RobustLock lock(parts_.control->claim_mutex);
+      if (round.in_flight == 0) break;
+    }
+    if (monotonic_ns() - start > kSuspicionNs && some_rank_died()) {
+      return Status(Code::busy, "a process died while it was writing a window");
+    }
+    usleep(kPollMicroseconds);
+  }
+  const int error = round.error.load(std::memory_order_relaxed);
+  if (error != 0) return Status::from_errno(error, "cannot write to '" + parts_.target->path() + "'");
+  return {};
+}
+
+}  // namespace pmio

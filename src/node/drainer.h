@@ -1,0 +1,59 @@
+// Writes what the local ranks have logged of one file into the target, in rounds. A round takes all dirty
+// runs, walks the file in windows that end at stripe boundaries, server by server, and any process that wants
+// the round done helps: it claims windows until none is left. The leader (the holder of drain_mutex) then
+// makes the result known.
+//
+// A round that is broken off (error, death) has changed nothing but bytes of the target that it would write
+// again. Threads: any.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "drain/paint.h"
+#include "drain/target.h"
+#include "layout/layout.h"
+#include "log/ledger.h"
+#include "node/index.h"
+
+namespace pmio {
+
+class Drainer {
+ public:
+  struct Parts {
+    FileControl* control;
+    FileIndex* index;
+    SegmentMap* map;
+    TargetFile* target;
+    Ledger* ledger;
+    Counters* counters;
+    Layout layout;
+    FileIdentity identity;
+    bool sync_target;  // the log survives a power failure, so the target must before the log lets go
+  };
+  explicit Drainer(Parts parts) : parts_(std::move(parts)) {}
+
+  // All records published before the call are in the target on return.
+  Status drain();
+  // Counts everything published so far as drained, without writing it. Durable on return.
+  Status discard();
+
+ private:
+  struct Work;  // the round as this process sees it
+  Status lead(bool write);
+  Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
+  Status write_round(FileIndex::Leftover& leftover);
+  Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);
+  bool help();
+  void work_on(Work& work);
+  bool claim(Work& work, uint64_t* a, uint64_t* b);
+  Status write_window(Work& work, uint64_t a, uint64_t b);
+  bool write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status);
+  Status wait_for_helpers();
+  bool all_drained(const std::vector<uint64_t>& wanted) const;
+  bool some_rank_died() const;
+
+  Parts parts_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,112 @@
+#include "node/file.h"
+
+#include <signal.h>
+
+#include "node/background.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+File::File() : impl_(std::make_unique<Impl>()) {}
+
+File::~File() = default;
+
+File::Impl::~Impl() {
+  if (control == nullptr) return;
+  if (!undrained) {
+    std::lock_guard lock(append_mutex);
+    while (!owned.empty()) detach(0);
+  }
+  cell->attached.store(0, std::memory_order_release);
+  job->leave_file(*this);
+}
+
+Status File::drain() { return impl_->drainer->drain(); }
+
+Status File::sync() {
+  count(impl_->job->counters.sync_calls);
+  const uint64_t start = monotonic_ns();
+  {
+    std::lock_guard lock(impl_->append_mutex);
+    for (auto& owned : impl_->owned) PMIO_TRY(owned.segment->region->sync());
+  }
+  PMIO_TRY(impl_->drainer->drain());
+  if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(impl_->target->sync());
+  count(impl_->job->counters.sync_ns, monotonic_ns() - start);
+  return {};
+}
+
+bool File::ever_logged() const {
+  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
+    if (impl_->control->cells[rank].appended.load(std::memory_order_acquire) != 0) return true;
+  }
+  return false;
+}
+
+void File::invalidate_cache() {
+  FileControl* control = impl_->control;
+  RobustLock lock(control->index_mutex);
+  control->floor.store(std::max(control->floor.load(std::memory_order_relaxed), monotonic_ns()),
+                       std::memory_order_release);
+}
+
+void File::truncated() { impl_->cell->logged_end.store(0, std::memory_order_release); }
+
+Status File::discard() { return impl_->drainer->discard(); }
+
+Status File::release() {
+  Impl& impl = *impl_;
+  {
+    std::lock_guard lock(impl.job->files_mutex);
+    PMIO_ASSERT(impl.handles > 0);
+    if (--impl.handles > 0) return {};
+  }
+  Status status = impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drainer->drain();
+  std::lock_guard lock(impl.append_mutex);
+  if (!status.ok()) {
+    impl.undrained = true;
+    impl.job->keep_log();
+    return Status(status.code(),
+                  status.message() + "; what is not in the file yet stays in the log '" +
+                      impl.job->directory + "': make room or repair the file system, then run 'pmio recover'",
+                  status.system_errno());
+  }
+  while (!impl.owned.empty()) impl.detach(0);
+  return {};
+}
+
+Status File::take_error() {
+  const uint64_t failures = impl_->control->error_number.load(std::memory_order_acquire);
+  if (impl_->reported_errors.exchange(failures, std::memory_order_relaxed) == failures) return {};
+  const int error = impl_->control->error.load(std::memory_order_relaxed);
+  if (error == 0) return {};  // a later round succeeded
+  return Status::from_errno(error, "cannot drain the log to '" + impl_->path + "'");
+}
+
+void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
+  Impl& impl = *impl_;
+  if (impl.target->access() == TargetFile::Access::read_only) return;
+  uint64_t appended = 0;
+  uint64_t drained = 0;
+  bool leader = true;  // the lowest rank that has the file open looks after it when all are idle
+  for (uint32_t rank = 0; rank < impl.control->ranks; rank++) {
+    const RankCell& cell = impl.control->cells[rank];
+    appended += cell.appended.load(std::memory_order_acquire);
+    drained += cell.drained_records.load(std::memory_order_acquire);
+    if (rank < impl.job->options.rank && cell.attached.load(std::memory_order_relaxed) != 0) leader = false;
+  }
+  const uint64_t now = monotonic_ns();
+  Impl::Watch& watch = impl.watch;
+  if (appended != watch.appended) watch.changed_ns = now;
+  watch.appended = appended;
+  if (appended == drained || now < watch.retry_ns) return;
+  const bool idle = leader && now - watch.changed_ns > idle_ns;
+  if (!filling && !idle && impl.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
+  if (!impl.drainer->drain().ok()) watch.retry_ns = now + retry_ns;
+}
+
+TargetFile& File::target() { return *impl_->target; }
+const FileIdentity& File::identity() const { return impl_->identity; }
+const Layout& File::layout() const { return impl_->layout; }
+
+}  // namespace pmio

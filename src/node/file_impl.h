@@ -1,0 +1,115 @@
+// What File and Job know of each other; private to the node layer.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "log/segment.h"
+#include "node/drainer.h"
+#include "node/file.h"
+#include "node/index.h"
+#include "node/pool.h"
+
+namespace pmio {
+
+class Background;
+
+// Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex by try_lock only.
+struct Job::Impl {
+  JobOptions options;
+  std::string directory;
+  std::unique_ptr<Medium> medium;
+  std::unique_ptr<Medium> dram;  // null where the log medium is DRAM itself
+  int alive_fd = -1;
+  std::unique_ptr<SegmentPool> pool;
+  std::unique_ptr<SegmentMap> map;
+  Counters counters;
+  std::mutex files_mutex;
+  std::map<std::string, std::weak_ptr<File>> files;  // by file_key
+  std::unique_ptr<Background> background;
+
+  ~Impl();
+  std::vector<std::shared_ptr<File>> open_files();
+  // Frees a drained segment of some file of this process whose append lock is free.
+  bool recycle_elsewhere();
+  // Drains all files of this process.
+  Status drain_all();
+  // A File for an opened target; creates the control block and the ledger if this is the first process.
+  Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints);
+  Status join_control(File::Impl& file);
+  void leave_file(File::Impl& file);
+  // Leaves a mark that the log must outlive the job.
+  void keep_log();
+};
+
+struct File::Impl {
+  Job::Impl* job = nullptr;
+  std::string key;
+  std::string path;
+  FileIdentity identity;
+  Layout layout;
+  std::unique_ptr<TargetFile> target;
+  std::unique_ptr<Region> control_region;
+  FileControl* control = nullptr;
+  RankCell* cell = nullptr;  // this rank's
+  Ledger ledger;
+  std::unique_ptr<FileIndex> index;
+  std::unique_ptr<Drainer> drainer;
+  uint32_t handles = 0;    // under the job's files_mutex
+  bool undrained = false;  // a release failed: the log stays
+  std::atomic<uint64_t> reported_errors{0};
+
+  struct Watch {  // the background thread's
+    uint64_t appended = 0;
+    uint64_t changed_ns = 0;
+    uint64_t retry_ns = 0;
+  };
+  Watch watch;
+
+  // Appending: one thread of the rank at a time.
+  std::mutex append_mutex;
+  struct Owned {
+    SegmentPool::Segment* segment;
+    SegmentWriter writer;
+    uint32_t cell;
+  };
+  std::vector<Owned> owned;  // oldest first; the last one may be open
+  bool open = false;         // owned.back() is not sealed
+  uint64_t last_stamp = 0;
+  uint64_t unpublished = 0;  // records since the last publish
+
+  // Reading: scratch memory per thread would be kept for ever; one set, one reader at a time, is enough.
+  std::mutex read_mutex;
+  Painter painter;
+  std::vector<Entry> entries;
+  std::vector<Interval> covered;
+  std::vector<Vector> batch;
+  std::unique_ptr<std::byte[]> window;
+
+  ~Impl();
+  uint64_t next_stamp();
+  bool has_room() const;
+  Status make_room();  // append_mutex held; on return owned.back() has room
+  Status new_segment();
+  bool free_oldest_drained();    // append_mutex held
+  void detach(size_t position);  // gives owned[position] back
+  Status attach_segment(SegmentPool::Segment* segment);
+  Status publish(uint64_t stamp, uint64_t end);  // fence, then let others see
+  void seal();
+
+  Status read_range(uint64_t a, uint64_t b, std::byte* out);  // at most kWindowBytes; holes read as zeros
+  Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale);
+  Status read_gaps(uint64_t a, uint64_t b, std::byte* out);
+  Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes);
+  Status read_batch(PatternCursor& memory, std::byte* buffer);
+  uint64_t logged_end() const;  // over all local ranks
+};
+
+// Puts n stream bytes from data where the cursor points.
+void scatter(PatternCursor& memory, std::byte* buffer, const std::byte* data, uint64_t n);
+
+}  // namespace pmio

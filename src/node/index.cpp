@@ -1,0 +1,327 @@
+#include "node/index.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "log/segment.h"
+
+namespace pmio {
+
+constexpr size_t kRunEntries =
+    2 << 20;  // a merge makes runs of at most this many entries, which bounds its scratch memory
+constexpr uint32_t kTidyRuns = 8;  // so many runs of a kind are tolerated before small ones are merged
+
+std::string FileIndex::run_name(uint64_t number) const {
+  return "run-" + places_.key + "-" + std::to_string(number);
+}
+
+uint64_t FileIndex::unmerged() const {
+  uint64_t appended = 0;
+  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
+    appended += control_->cells[rank].appended.load(std::memory_order_acquire);
+  }
+  const uint64_t merged = control_->merged_total.load(std::memory_order_acquire);
+  return appended > merged ? appended - merged : 0;
+}
+
+// Calls visit(record, index, rank, cell) for the records of a cell in [from, published).
+template <class Visit>
+static void walk_cell(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c, uint32_t from,
+                      uint32_t to, const Visit& visit) {
+  const auto bytes = map->map(rank, control->cells[rank].segments[c].slot.load(std::memory_order_relaxed));
+  if (bytes.empty()) return;
+  const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
+  for (uint32_t i = from; i < to; i++) visit(*(end - 1 - i), i, rank, c);
+}
+
+void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
+  for (const Mark& mark : marks) {
+    RankCell& rank = control_->cells[mark.rank];
+    SegmentCell& cell = rank.segments[mark.cell];
+    const uint32_t before = cell.merged.load(std::memory_order_relaxed);
+    rank.merged_records.fetch_add(mark.merged - before, std::memory_order_release);
+    // Release: who sees that a record is merged also sees the run that holds it.
+    cell.merged.store(mark.merged, std::memory_order_release);
+  }
+  control_->merged_total.fetch_add(records, std::memory_order_release);
+  count(counters_->merge_records, records);
+}
+
+Status FileIndex::flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover) {
+  if (entries.empty()) return {};
+  const size_t records = entries.size();
+  const bool behind_leftover = leftover != nullptr && !leftover->entries.empty();
+  Status status = behind_leftover ? Status(Code::busy, "") : add_run_locked(entries, 0);
+  if (status.ok()) {
+    apply_marks_locked(marks, records);
+  } else {
+    if (leftover == nullptr) return status;
+    leftover->entries.insert(leftover->entries.end(), entries.begin(), entries.end());
+    leftover->marks.insert(leftover->marks.end(), marks.begin(), marks.end());
+  }
+  entries.clear();
+  marks.clear();
+  return {};
+}
+
+Status FileIndex::merge_locked(Leftover* leftover) {
+  const uint64_t start = monotonic_ns();
+  std::vector<Entry> entries;
+  std::vector<Mark> marks;
+  entries.reserve(std::min<uint64_t>(unmerged(), kRunEntries));
+  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
+    RankCell& of_rank = control_->cells[rank];
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
+      uint32_t from = cell.merged.load(std::memory_order_relaxed);
+      const uint32_t published = cell.published.load(std::memory_order_acquire);
+      while (from < published) {
+        const auto to =
+            static_cast<uint32_t>(std::min<uint64_t>(published, from + (kRunEntries - entries.size())));
+        walk_cell(control_, map_, rank, c, from, to,
+                  [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
+                    entries.push_back(entry_of(record, i, r, k));
+                  });
+        marks.push_back({rank, c, to});
+        from = to;
+        if (entries.size() >= kRunEntries) PMIO_TRY(flush_locked(entries, marks, leftover));
+      }
+    }
+  }
+  PMIO_TRY(flush_locked(entries, marks, leftover));
+  count(counters_->merge_rounds);
+  count(counters_->merge_ns, monotonic_ns() - start);
+  return {};
+}
+
+Result<std::unique_ptr<Region>> FileIndex::create_run_locked(uint64_t number, size_t bytes, uint32_t* flags) {
+  if (control_->run_bytes_dram + bytes > places_.dram_bytes) spill_locked(bytes);
+  if (control_->run_bytes_dram + bytes <= places_.dram_bytes) {
+    auto region = places_.dram->create(run_name(number), bytes);
+    if (region.ok()) {
+      control_->run_bytes_dram += bytes;
+      return region;
+    }
+  }
+  *flags |= kRunOnMedium;
+  return places_.log->create(run_name(number), bytes);
+}
+
+Status FileIndex::add_run_locked(std::vector<Entry>& entries, uint32_t flags) {
+  if (control_->run_count + 8 > kMaxRuns) tidy_locked();
+  if (control_->run_count == kMaxRuns) return Status(Code::busy, "the table of runs is full");
+  const uint64_t number = control_->next_run++;
+  auto region = create_run_locked(number, run_bytes(entries.size()), &flags);
+  if (!region.ok()) return region.status();
+  build_run(entries, (*region)->data());
+  const RunHeader& header = RunView((*region)->data()).header();
+  control_->runs[control_->run_count++] =
+      RunRef{number, entries.size(), header.begin, header.end, header.max_stamp_ns, flags, 0};
+  control_->runs_version.fetch_add(1, std::memory_order_release);
+  return {};
+}
+
+void FileIndex::remove_run_locked(uint32_t position) {
+  const RunRef ref = control_->runs[position];
+  control_->runs[position] = control_->runs[--control_->run_count];
+  control_->runs_version.fetch_add(1, std::memory_order_release);
+  // Whoever has the run mapped keeps its mapping; the name goes now.
+  if (ref.flags & kRunOnMedium) {
+    (void)places_.log->remove(run_name(ref.number));
+  } else {
+    control_->run_bytes_dram -= run_bytes(ref.entries);
+    (void)places_.dram->remove(run_name(ref.number));
+  }
+}
+
+void FileIndex::remove_all_locked() {
+  while (control_->run_count > 0) remove_run_locked(control_->run_count - 1);
+}
+
+// Moves runs to the log medium, largest first, until `bytes` more fit into DRAM.
+void FileIndex::spill_locked(size_t bytes) {
+  if (places_.dram == places_.log) return;
+  while (control_->run_bytes_dram + bytes > places_.dram_bytes) {
+    RunRef* largest = nullptr;
+    for (uint32_t i = 0; i < control_->run_count; i++) {
+      RunRef& ref = control_->runs[i];
+      if (!(ref.flags & (kRunOnMedium | kRunDraining)) &&
+          (largest == nullptr || ref.entries > largest->entries)) {
+        largest = &ref;
+      }
+    }
+    if (largest == nullptr) return;
+    auto mapping = open_run(largest->number);
+    const uint64_t number = control_->next_run++;
+    if (!mapping.ok()) return;
+    auto region = places_.log->create(run_name(number), run_bytes(largest->entries));
+    if (!region.ok()) return;
+    std::memcpy((*region)->data(), (*mapping)->region->data(), run_bytes(largest->entries));
+    (void)places_.dram->remove(run_name(largest->number));
+    control_->run_bytes_dram -= run_bytes(largest->entries);
+    largest->number = number;
+    largest->flags |= kRunOnMedium;
+    control_->runs_version.fetch_add(1, std::memory_order_release);
+  }
+}
+
+// Merges the smaller runs among the drained (or the dirty) ones into one, so that their number stays
+// logarithmic: the next larger run takes part as long as it is at most four times the sum of the smaller
+// ones.
+bool FileIndex::compact_locked(uint32_t drained) {
+  std::vector<RunRef> candidates;
+  for (uint32_t i = 0; i < control_->run_count; i++) {
+    const RunRef& ref = control_->runs[i];
+    if (!(ref.flags & kRunDraining) && (ref.flags & kRunDrained) == drained) candidates.push_back(ref);
+  }
+  if (candidates.size() <= kTidyRuns) return false;
+  std::sort(candidates.begin(), candidates.end(),
+            [](const RunRef& a, const RunRef& b) { return a.entries < b.entries; });
+  size_t taken = 0;
+  uint64_t sum = 0;
+  while (taken < candidates.size() && (taken < 2 || candidates[taken].entries <= 4 * sum)) {
+    sum += candidates[taken++].entries;
+  }
+  std::vector<std::shared_ptr<Mapping>> mappings;
+  std::vector<RunView> views;
+  for (size_t i = 0; i < taken; i++) {
+    auto mapping = open_run(candidates[i].number);
+    if (!mapping.ok()) return false;
+    views.push_back((*mapping)->view);
+    mappings.push_back(std::move(mapping).value());
+  }
+  const uint64_t floor = control_->floor.load(std::memory_order_relaxed);
+  std::vector<Entry> entries =
+      merge_runs(views, [&](const Entry& entry) { return drained == 0 || entry.stamp_ns > floor; });
+  const uint32_t before = control_->run_count;
+  if (!entries.empty()) {
+    if (control_->run_count == kMaxRuns) return false;
+    uint32_t flags = drained;
+    const uint64_t number = control_->next_run++;
+    auto region = create_run_locked(number, run_bytes(entries.size()), &flags);
+    if (!region.ok()) return false;
+    build_run(entries, (*region)->data());
+    const RunHeader& header = RunView((*region)->data()).header();
+    // One entry of the table changes hands at a time; seen from outside under index_mutex only.
+    control_->runs[control_->run_count++] =
+        RunRef{number, entries.size(), header.begin, header.end, header.max_stamp_ns, flags, 0};
+  }
+  for (size_t i = 0; i < taken; i++) {
+    for (uint32_t k = 0; k < before; k++) {
+      if (control_->runs[k].number == candidates[i].number) {
+        remove_run_locked(k);
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+void FileIndex::tidy_locked() {
+  const uint64_t floor = control_->floor.load(std::memory_order_relaxed);
+  for (uint32_t i = control_->run_count; i-- > 0;) {
+    const RunRef& ref = control_->runs[i];
+    if ((ref.flags & kRunDrained) && ref.max_stamp <= floor) remove_run_locked(i);
+  }
+  if (control_->index_used.load(std::memory_order_relaxed) == 0) {
+    // Nobody reads: drained runs are only kept as long as they cost nothing.
+    uint32_t drained = 0;
+    for (uint32_t i = 0; i < control_->run_count; i++) drained += control_->runs[i].flags & kRunDrained;
+    if (drained > kMaxRuns / 4) {
+      uint64_t newest = floor;
+      for (uint32_t i = control_->run_count; i-- > 0;) {
+        if (!(control_->runs[i].flags & kRunDrained)) continue;
+        newest = std::max(newest, control_->runs[i].max_stamp);
+        remove_run_locked(i);
+      }
+      control_->floor.store(newest, std::memory_order_release);
+    }
+  } else {
+    compact_locked(kRunDrained);
+  }
+  compact_locked(0);
+}
+
+void FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) const {
+  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
+    RankCell& of_rank = control_->cells[rank];
+    if (of_rank.appended.load(std::memory_order_acquire) ==
+        of_rank.merged_records.load(std::memory_order_acquire)) {
+      continue;
+    }
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      const SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
+      const uint32_t merged = cell.merged.load(std::memory_order_acquire);
+      const uint32_t published = cell.published.load(std::memory_order_acquire);
+      walk_cell(control_, map_, rank, c, merged, published,
+                [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
+                  const Entry entry = entry_of(record, i, r, k);
+                  if (entry.offset < b && entry.end > a) found->push_back(entry);
+                });
+    }
+  }
+}
+
+Result<std::shared_ptr<FileIndex::Mapping>> FileIndex::open_run(uint64_t number) {
+  auto region = places_.dram->open(run_name(number), true);
+  if (!region.ok() && places_.log != places_.dram) region = places_.log->open(run_name(number), true);
+  if (!region.ok()) return region.status();
+  auto mapping = std::make_shared<Mapping>();
+  mapping->region = std::move(region).value();
+  mapping->view = RunView(mapping->region->data());
+  return mapping;
+}
+
+Result<std::vector<std::shared_ptr<FileIndex::Mapping>>> FileIndex::open_runs(const uint64_t* numbers,
+                                                                              uint32_t count) {
+  std::vector<std::shared_ptr<Mapping>> mappings;
+  for (uint32_t i = 0; i < count; i++) {
+    auto mapping = open_run(numbers[i]);
+    if (!mapping.ok()) return mapping.status();
+    mappings.push_back(std::move(mapping).value());
+  }
+  return mappings;
+}
+
+Status FileIndex::refresh() {
+  std::lock_guard guard(mutex_);
+  if (control_->runs_version.load(std::memory_order_acquire) == seen_version_) return {};
+  RobustLock lock(control_->index_mutex);
+  std::vector<Listed> listed;
+  for (uint32_t i = 0; i < control_->run_count; i++) {
+    const RunRef& ref = control_->runs[i];
+    Listed entry{ref, nullptr};
+    for (const Listed& known : listed_) {
+      if (known.ref.number == ref.number) entry.mapping = known.mapping;
+    }
+    if (entry.mapping == nullptr) {
+      auto mapping = open_run(ref.number);
+      if (!mapping.ok()) return mapping.status();
+      entry.mapping = std::move(mapping).value();
+    }
+    listed.push_back(std::move(entry));
+  }
+  listed_ = std::move(listed);
+  seen_version_ = control_->runs_version.load(std::memory_order_relaxed);
+  return {};
+}
+
+void FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, std::vector<Entry>* found) {
+  std::lock_guard guard(mutex_);
+  for (Listed& run : listed_) {
+    const bool drained = (run.ref.flags & kRunDrained) != 0;
+    if (run.ref.begin >= b || run.ref.end <= a || (drained && run.ref.max_stamp <= floor)) continue;
+    const size_t before = found->size();
+    run.mapping->view.find(a, b, found, &run.mapping->hint);
+    if (!drained) continue;
+    found->erase(std::remove_if(found->begin() + static_cast<ptrdiff_t>(before), found->end(),
+                                [&](const Entry& entry) { return entry.stamp_ns <= floor; }),
+                 found->end());
+  }
+}
+
+}  // namespace pmio

@@ -1,0 +1,93 @@
+// The shared index of one file: runs of entries (drain/run.h) in mapped files, listed in FileControl. The
+// merge of the drain and the search of the reads are the same thing, so a program that never reads pays for
+// no index.
+//
+// Until `index_bytes` the runs of a file lie in DRAM; beyond it the largest ones move to the log medium.
+// Threads: any; functions named *_locked need FileControl::index_mutex held by the caller.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "drain/run.h"
+#include "node/control.h"
+#include "node/segment_map.h"
+#include "stats/counters.h"
+
+namespace pmio {
+
+class FileIndex {
+ public:
+  struct Places {
+    Medium* dram;     // where runs go first
+    Medium* log;      // where they go beyond the bound
+    std::string key;  // file_key
+    uint64_t dram_bytes;
+  };
+  FileIndex(FileControl* control, SegmentMap* map, Places places, Counters* counters)
+      : control_(control), map_(map), places_(std::move(places)), counters_(counters) {}
+
+  // How many records of a cell are merged once some entries have found their place.
+  struct Mark {
+    uint32_t rank;
+    uint32_t cell;
+    uint32_t merged;
+  };
+  // Entries for which no run could be made, and the marks that are due when they are in the target.
+  struct Leftover {
+    std::vector<Entry> entries;
+    std::vector<Mark> marks;
+  };
+  // Puts every published record into runs. Where no run can be made (medium full, run table full): with
+  // `leftover` the entries go there, without it the reason is returned; in both cases they stay unmerged.
+  Status merge_locked(Leftover* leftover);
+  void apply_marks_locked(const std::vector<Mark>& marks, size_t records);
+  // Drops runs that nobody may read any more and merges small ones.
+  void tidy_locked();
+  void remove_run_locked(uint32_t position);
+  // Removes the files of all runs: the last user is leaving.
+  void remove_all_locked();
+
+  // Records that are published and not in runs yet.
+  uint64_t unmerged() const;
+  // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.
+  void scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) const;
+  // Takes note of the runs that are there now. Call before find.
+  Status refresh();
+  // Appends the entries that cross [a, b), but for drained ones at or below floor.
+  void find(uint64_t a, uint64_t b, uint64_t floor, std::vector<Entry>* found);
+
+  struct Mapping {
+    std::unique_ptr<Region> region;
+    RunView view;
+    size_t hint = 0;
+  };
+  // Maps runs by number, for a drain round.
+  Result<std::vector<std::shared_ptr<Mapping>>> open_runs(const uint64_t* numbers, uint32_t count);
+
+ private:
+  Status flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover);
+  Status add_run_locked(std::vector<Entry>& entries, uint32_t flags);
+  Result<std::shared_ptr<Mapping>> open_run(uint64_t number);
+  std::string run_name(uint64_t number) const;
+  Result<std::unique_ptr<Region>> create_run_locked(uint64_t number, size_t bytes, uint32_t* flags);
+  void spill_locked(size_t bytes);
+  bool compact_locked(uint32_t drained);
+
+  FileControl* control_;
+  SegmentMap* map_;
+  Places places_;
+  Counters* counters_;
+
+  struct Listed {
+    RunRef ref;
+    std::shared_ptr<Mapping> mapping;
+  };
+  std::mutex mutex_;  // guards what follows: this process's picture of the run table
+  uint64_t seen_version_ = 0;
+  std::vector<Listed> listed_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,106 @@
+#include "node/pool.h"
+
+#include <algorithm>
+
+#include "log/format.h"
+
+namespace pmio {
+
+constexpr size_t kLargestSegment = 64 << 20;
+constexpr size_t kSegmentUnit = 64 << 10;
+constexpr uint32_t kFewestSegments = 4;
+
+size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes) {
+  const size_t wish = capacity_bytes / 64 / kSegmentUnit * kSegmentUnit;
+  return std::clamp<size_t>(wish, kMinSegmentBytes, kLargestSegment);
+}
+
+std::string SegmentPool::segment_name(uint32_t rank, uint32_t slot) {
+  return "seg-" + std::to_string(rank) + "-" + std::to_string(slot);
+}
+
+SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes)
+    : medium_(medium),
+      rank_(rank),
+      segment_bytes_(choose_segment_bytes(capacity_bytes)),
+      limit_(std::max<uint32_t>(kFewestSegments, static_cast<uint32_t>(capacity_bytes / segment_bytes_))) {}
+
+Result<SegmentPool::Segment*> SegmentPool::create_locked() {
+  if (segments_.size() >= limit_) return Status(Code::no_space, "all segments of the log are in use");
+  auto segment = std::make_unique<Segment>();
+  segment->slot = static_cast<uint32_t>(segments_.size());
+  auto region = medium_.create(segment_name(rank_, segment->slot), segment_bytes_);
+  if (!region.ok()) {
+    // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
+    if (region.status().code() == Code::no_space && !segments_.empty())
+      limit_ = static_cast<uint32_t>(segments_.size());
+    return region.status();
+  }
+  segment->region = std::move(region).value();
+  segments_.push_back(std::move(segment));
+  return segments_.back().get();
+}
+
+Result<SegmentPool::Segment*> SegmentPool::acquire() {
+  std::lock_guard lock(mutex_);
+  Segment* found = nullptr;
+  for (auto& segment : segments_) {
+    if (!segment->busy && (found == nullptr || (segment->warm && !found->warm))) found = segment.get();
+  }
+  if (found == nullptr) {
+    auto created = create_locked();
+    if (!created.ok()) return created.status();
+    found = *created;
+  }
+  found->busy = true;
+  return found;
+}
+
+void SegmentPool::release(Segment* segment) {
+  std::lock_guard lock(mutex_);
+  PMIO_ASSERT(segment->busy);
+  segment->busy = false;
+}
+
+uint32_t SegmentPool::in_use() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(
+      std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
+}
+
+uint32_t SegmentPool::wanted_ahead() const {
+  const uint32_t used = in_use();
+  return used == 0 ? 0 : std::max(2u, used);
+}
+
+void SegmentPool::prefault(uint32_t ahead) {
+  for (;;) {
+    Segment* cold = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      uint32_t ready = 0;
+      for (auto& segment : segments_) {
+        if (segment->busy) continue;
+        if (segment->warm) {
+          ready++;
+        } else {
+          cold = segment.get();
+        }
+      }
+      if (ready >= ahead) return;
+      if (cold == nullptr) {
+        auto created = create_locked();
+        if (!created.ok()) return;
+        cold = *created;
+      }
+      // Busy while it is touched, so that the writer takes another one or makes its own.
+      cold->busy = true;
+    }
+    Medium::prefault(*cold->region, 0, segment_bytes_);
+    std::lock_guard lock(mutex_);
+    cold->warm = true;
+    cold->busy = false;
+  }
+}
+
+}  // namespace pmio

@@ -1,0 +1,77 @@
+#include "node/segment_map.h"
+
+#include "log/segment.h"
+#include "node/pool.h"
+
+namespace pmio {
+
+SegmentMap::~SegmentMap() {
+  for (auto& rank : ranks_) delete rank.load(std::memory_order_relaxed);
+}
+
+std::span<const std::byte> SegmentMap::map(uint32_t rank, uint32_t slot) {
+  if (rank >= ranks_.size() || slot >= kMaxSlots) return {};
+  Rank* of_rank = ranks_[rank].load(std::memory_order_acquire);
+  const Region* region =
+      of_rank == nullptr ? nullptr : of_rank->regions[slot].load(std::memory_order_acquire);
+  if (region == nullptr) {
+    std::lock_guard lock(mutex_);
+    of_rank = ranks_[rank].load(std::memory_order_relaxed);
+    if (of_rank == nullptr) {
+      of_rank = new Rank;
+      ranks_[rank].store(of_rank, std::memory_order_release);
+    }
+    region = of_rank->regions[slot].load(std::memory_order_relaxed);
+    if (region == nullptr) {
+      auto opened = medium_.open(SegmentPool::segment_name(rank, slot), true);
+      if (!opened.ok()) return {};
+      owned_.push_back(std::move(opened).value());
+      region = owned_.back().get();
+      // Release: whoever reads the pointer sees the Region behind it.
+      of_rank->regions[slot].store(region, std::memory_order_release);
+    }
+  }
+  return {region->data(), region->size_bytes()};
+}
+
+bool FileEntrySource::locate(const Entry& entry, Located* located) {
+  const uint32_t rank = segment_rank(entry.segment);
+  const SegmentCell& cell = control_->cells[rank].segments[segment_cell(entry.segment)];
+  const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+  if (bytes.empty()) return false;
+  uint64_t position;
+  if (entry.vector) {
+    const uint64_t from_end = (uint64_t{entry.where} + 1) * sizeof(LogRecord);
+    if (from_end + kHeaderBytes > bytes.size()) return false;
+    const auto& record = *reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size() - from_end);
+    located->range = record_vector(record);
+    position = uint64_t{record.data_position} * kDataAlignment;
+    // A record that was overwritten meanwhile no longer describes this entry.
+    if (located->range.offset != static_cast<int64_t>(entry.offset) ||
+        located->range.end() != static_cast<int64_t>(entry.end) || located->range.bytes() != record.length ||
+        located->range.stride < static_cast<int64_t>(located->range.block_length)) {
+      return false;
+    }
+  } else {
+    located->range = Vector{static_cast<int64_t>(entry.offset), entry.end - entry.offset, 0, 1};
+    position = uint64_t{entry.where} * kDataAlignment;
+  }
+  if (position > bytes.size() || located->range.bytes() > bytes.size() - position) return false;
+  located->data = bytes.data() + position;
+  return true;
+}
+
+Entry entry_of(const LogRecord& record, uint32_t index, uint32_t rank, uint32_t cell) {
+  const Vector range = record_vector(record);
+  const bool vector = record.kind == static_cast<uint16_t>(RecordKind::vector);
+  Entry entry{};
+  entry.offset = static_cast<uint64_t>(range.offset);
+  entry.end = static_cast<uint64_t>(range.end());
+  entry.stamp_ns = record.stamp_ns;
+  entry.segment = segment_number(rank, cell);
+  entry.where = vector ? index : record.data_position;
+  entry.vector = vector;
+  return entry;
+}
+
+}  // namespace pmio
