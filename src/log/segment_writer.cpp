@@ -49,6 +49,28 @@ SegmentHeader make_header(const Region& region, const SegmentIdentity& identity)
   return header;
 }
 
+constexpr size_t kGatherBytes = 4 << 10;
+
+template <size_t kBlock>
+void gather_fixed(std::byte* to, const std::byte* from, int64_t stride, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i, to += kBlock, from += stride) std::memcpy(to, from, kBlock);
+}
+
+// The elements of programs are mostly floats, doubles and complex numbers: a copy of known size is one
+// instruction.
+void gather(std::byte* to, const std::byte* from, uint64_t block, int64_t stride, uint64_t count) {
+  switch (block) {
+    case 4:
+      return gather_fixed<4>(to, from, stride, count);
+    case 8:
+      return gather_fixed<8>(to, from, stride, count);
+    case 16:
+      return gather_fixed<16>(to, from, stride, count);
+    default:
+      for (uint64_t i = 0; i < count; ++i, to += block, from += stride) std::memcpy(to, from, block);
+  }
+}
+
 constexpr uint64_t aligned(uint64_t bytes) {
   return (bytes + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
 }
@@ -92,11 +114,26 @@ void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std
                            uint64_t stamp_ns, uint32_t collective_call, bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
+  // Small pieces are gathered first: a checksum and a copy into the region for each would cost more than the
+  // bytes.
+  std::byte gathered[kGatherBytes];
   uint32_t crc = 0;
   for (uint64_t done = 0; done < bytes;) {
-    const PatternCursor::Piece piece = memory.next_piece(bytes - done);
-    crc = region_->copy_checksummed(data_end_ + done, buffer + piece.offset, piece.length, crc);
-    done += piece.length;
+    const Vector piece = memory.next(bytes - done);
+    const std::byte* from = buffer + piece.offset;
+    if (piece.count == 1 || piece.block_length >= kGatherBytes / 2) {
+      for (uint64_t i = 0; i < piece.count; ++i, from += piece.stride, done += piece.block_length)
+        crc = region_->copy_checksummed(data_end_ + done, from, piece.block_length, crc);
+      continue;
+    }
+    const uint64_t batch = kGatherBytes / piece.block_length;
+    for (uint64_t i = 0; i < piece.count; i += batch) {
+      const uint64_t blocks = std::min(batch, piece.count - i);
+      gather(gathered, from + static_cast<int64_t>(i) * piece.stride, piece.block_length, piece.stride,
+             blocks);
+      crc = region_->copy_checksummed(data_end_ + done, gathered, blocks * piece.block_length, crc);
+      done += blocks * piece.block_length;
+    }
   }
   put_record(where, crc, data_end_, stamp_ns, collective_call, last_of_call);
   data_end_ = aligned(data_end_ + bytes);

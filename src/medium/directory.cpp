@@ -73,7 +73,7 @@ Status create_error(int system_errno, const std::string& path, size_t size_bytes
   return Status(
       plain.code(),
       plain.message() + "; " + std::to_string(size_bytes) +
-          " bytes were to be reserved: free some space, lower pmio_capacity or choose another PMIO_DIR",
+          " bytes were to be reserved: free some space, lower pmio_log_size or choose another PMIO_DIR",
       system_errno);
 }
 

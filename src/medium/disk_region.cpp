@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "medium/regions.h"
+#include "medium/streaming_copy.h"
 
 namespace pmio {
 
@@ -18,6 +19,10 @@ class DiskRegion final : public MappedRegion {
 
   void copy(size_t offset_bytes, const void* source, size_t length_bytes) override {
     std::memcpy(data_ + offset_bytes, source, length_bytes);
+  }
+  uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
+                            uint32_t seed) override {
+    return copy_with_checksum(data_ + offset_bytes, source, length_bytes, seed);
   }
   void flush(size_t offset_bytes, size_t length_bytes) override {
     if (durability_ == Durability::none || length_bytes == 0) return;

@@ -31,7 +31,7 @@ Status check_memory(size_t size_bytes, const std::string& directory) {
     if (size_bytes / 1024 < available_kib) break;
     return Status(Code::no_space, "reserving " + std::to_string(size_bytes) + " bytes in " + directory +
                                       ": only " + std::to_string(available_kib) +
-                                      " KiB of memory are left on this node; lower pmio_capacity");
+                                      " KiB of memory are left on this node; lower pmio_log_size");
   }
   return Status();
 }
@@ -95,7 +95,7 @@ class FileMedium final : public Medium {
 
 uint32_t Region::copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
                                   uint32_t seed) {
-  constexpr size_t kBlock = 16 << 10;  // the second pass finds the block in the first-level cache
+  constexpr size_t kBlock = 4 << 10;  // the second pass finds the block in the first-level cache
   const auto* from = static_cast<const std::byte*>(source);
   for (size_t done = 0; done < length_bytes;) {
     const size_t step = std::min(kBlock, length_bytes - done);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "medium/regions.h"
+#include "medium/streaming_copy.h"
 
 namespace pmio {
 
@@ -29,6 +30,10 @@ class TmpfsRegion final : public MappedRegion {
  public:
   void copy(size_t offset_bytes, const void* source, size_t length_bytes) override {
     std::memcpy(data_ + offset_bytes, source, length_bytes);
+  }
+  uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
+                            uint32_t seed) override {
+    return copy_with_checksum(data_ + offset_bytes, source, length_bytes, seed);
   }
   void flush(size_t, size_t) override {}
   Status fence() override { return Status(); }

@@ -1,0 +1,43 @@
+// Checksums: known values, every length against the definition, and seeds that never coincide.
+#include "log/format.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "base/checksum.h"
+
+namespace pmio {
+namespace {
+
+uint32_t by_definition(uint32_t seed, const unsigned char* at, size_t length) {
+  uint32_t crc = ~seed;
+  for (; length > 0; --length, ++at) {
+    crc ^= *at;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+  }
+  return ~crc;
+}
+
+TEST(Checksum, KnownValue) { EXPECT_EQ(crc32c(0, "123456789", 9), 0xe3069283u); }
+
+TEST(Checksum, EveryLengthAndChaining) {
+  std::vector<unsigned char> bytes(5000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * i >> 3);
+  for (size_t length = 0; length < 600; ++length) {
+    for (size_t from = 0; from < 3; ++from)
+      ASSERT_EQ(crc32c(7, &bytes[from], length), by_definition(7, &bytes[from], length)) << length;
+    EXPECT_EQ(crc32c(crc32c(7, bytes.data(), length), &bytes[length], 4000),
+              by_definition(7, bytes.data(), length + 4000));
+  }
+}
+
+TEST(RecordSeed, DiffersByIndexAndBySalt) {
+  std::set<uint32_t> seeds;
+  for (uint32_t i = 0; i < 100000; ++i) EXPECT_TRUE(seeds.insert(record_seed(42, i)).second);
+  for (uint32_t i = 0; i < 1000; ++i) EXPECT_NE(record_seed(1, i), record_seed(2, i));
+}
+
+}  // namespace
+}  // namespace pmio
