@@ -1,0 +1,263 @@
+#include "recover/recover.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <new>
+#include <optional>
+
+#include "drain/target.h"
+#include "recover/recover_file.h"
+
+namespace pmio {
+namespace {
+
+struct Job {
+  LogDirectory directory;
+  JobInfo info;
+  std::optional<FileLock> alive;  // held: the job is dead and stays so
+};
+
+// Which files of the jobs are meant.
+struct Selection {
+  std::optional<FileIdentity> identity;
+  std::string path;
+  bool everything() const { return !identity && path.empty(); }
+  bool has(const FileInfo& file) const {
+    if (everything() || (identity && same_file(*identity, file.target))) return true;
+    return std::find(file.paths.begin(), file.paths.end(), path) != file.paths.end();
+  }
+};
+
+Result<Job> lock_and_scan(LogDirectory directory, const std::string& name, const FileIdentity* only) {
+  auto alive = directory.lock(kAlive, false);
+  if (!alive.ok() && alive.status().code() != Code::busy) return alive.status();
+  Job job{std::move(directory), {}, {}};
+  const bool dead = alive.ok();
+  if (dead) job.alive = std::move(alive).value();
+  if (!dead && only != nullptr) {  // a caller in a hurry, who has no use for what still runs
+    job.info.state = JobState::running;
+    return job;
+  }
+  auto info = scan_job(job.directory, name, dead ? JobState::dead : JobState::running, only);
+  if (!info.ok()) return info.status();
+  job.info = std::move(info).value();
+  return job;
+}
+
+// recover.lock is held.
+Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, std::vector<std::string> names,
+                                   const FileIdentity* only) {
+  std::vector<Job> jobs;
+  for (const std::string& name : names) {
+    auto directory = parent.open_below(name);
+    if (!directory.ok() && directory.status().system_errno() == ENOENT) continue;  // it has just ended
+    if (!directory.ok()) return directory.status();
+    auto job = lock_and_scan(std::move(directory).value(), name, only);
+    if (!job.ok() && job.status().system_errno() == ENOENT) continue;
+    if (!job.ok()) return job.status();
+    jobs.push_back(std::move(job).value());
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
+    return a.info.start_realtime_ns < b.info.start_realtime_ns;
+  });
+  return jobs;
+}
+
+Result<std::vector<Job>> look_at_jobs(const std::string& directory) {
+  auto parent = LogDirectory::open(directory);
+  if (!parent.ok()) return parent.status();
+  auto infos = scan(directory);
+  if (!infos.ok()) return infos.status();
+  std::vector<Job> jobs;
+  for (JobInfo& info : *infos) {
+    auto opened = parent->open_below(info.name);
+    if (opened.ok()) jobs.push_back({std::move(opened).value(), std::move(info), {}});
+  }
+  return jobs;
+}
+
+class Run {
+ public:
+  Run(const LogDirectory& parent, std::vector<Job> jobs, Selection selection, const RecoverOptions& options)
+      : parent_(parent), jobs_(std::move(jobs)), selection_(std::move(selection)), options_(options) {}
+
+  Result<RecoverReport> recover() {
+    RecoverReport report;
+    for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
+    return report;
+  }
+
+ private:
+  JobOutcome recover_job(Job* job) {
+    JobOutcome outcome;
+    outcome.id = job->info.id;
+    outcome.directory = job->info.directory;
+    outcome.state = job->info.state;
+    outcome.ranks = job->info.ranks;
+    for (const FileInfo& file : job->info.files) {
+      if (!selection_.has(file)) continue;
+      if (job->info.state != JobState::dead) {
+        outcome.running_bytes += file.undrained_bytes();
+      } else {
+        outcome.files.push_back(recover_or_hold_back(*job, file));
+      }
+    }
+    if (job->info.state != JobState::dead) return outcome;
+    for (const UnreadableSegment& segment : job->info.unreadable) {
+      outcome.unreadable.push_back(job->info.directory + "/" + segment.name + ": " +
+                                   segment.reason.message());
+    }
+    if (!options_.dry_run && (selection_.everything() || !outcome.files.empty())) {
+      auto removed = remove_finished_job(parent_, job->info.name, job->directory);
+      outcome.removed = removed.ok() && *removed;
+    }
+    for (FileInfo& file : job->info.files)
+      file.segments.clear();  // unmapped; the paths may still be asked for
+    return outcome;
+  }
+
+  // Newer bytes must not come before older ones: a later repetition would put the older ones on top.
+  FileOutcome recover_or_hold_back(const Job& job, const FileInfo& file) {
+    for (const FileIdentity& identity : kept_) {
+      if (!same_file(identity, file.target) || file.undrained_records() == 0) continue;
+      FileOutcome outcome = describe_file(job.directory, file);
+      outcome.message =
+          "an older log of the same file has to be recovered first; this one stays in " + job.info.directory;
+      return outcome;
+    }
+    FileOutcome outcome =
+        recover_file(job.directory, file, {paths_of(file), options_.dry_run, options_.progress});
+    if (outcome.result == FileResult::kept) kept_.push_back(file.target);
+    return outcome;
+  }
+
+  // Another job may have opened the same file by another name.
+  std::vector<std::string> paths_of(const FileInfo& file) const {
+    std::vector<std::string> paths = file.paths;
+    const auto add = [&paths](const std::string& path) {
+      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    };
+    for (const Job& job : jobs_) {
+      for (const FileInfo& other : job.info.files) {
+        if (!same_file(other.target, file.target)) continue;
+        for (const std::string& path : other.paths) add(path);
+      }
+    }
+    if (!selection_.path.empty()) add(selection_.path);
+    return paths;
+  }
+
+  const LogDirectory& parent_;
+  std::vector<Job> jobs_;
+  const Selection selection_;
+  const RecoverOptions& options_;
+  std::vector<FileIdentity> kept_;
+};
+
+Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::function<void()>& waiting) {
+  auto lock = parent.lock(kRecoverLock, false);
+  if (lock.ok() || lock.status().code() != Code::busy) return lock;
+  if (waiting) waiting();
+  return parent.lock(kRecoverLock, true);
+}
+
+Result<RecoverReport> recover_in(const LogDirectory& parent, std::vector<std::string> names,
+                                 const Selection& selection, const RecoverOptions& options,
+                                 const FileIdentity* only) {
+  if (options.dry_run) {
+    auto jobs = look_at_jobs(options.directory);
+    if (!jobs.ok()) return jobs.status();
+    return Run(parent, std::move(jobs).value(), selection, options).recover();
+  }
+  auto lock = take_recover_lock(parent, options.waiting);
+  if (!lock.ok()) return lock.status();
+  auto jobs = lock_jobs(parent, std::move(names), only);
+  if (!jobs.ok()) return jobs.status();
+  return Run(parent, std::move(jobs).value(), selection, options).recover();
+}
+
+// Whether a segment in the job's directory is of that file; reads headers only.
+bool mentions(const LogDirectory& job, const FileIdentity& identity) {
+  auto names = job.names();
+  if (!names.ok()) return false;
+  return std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+    if (name.compare(0, 4, "seg-") != 0) return false;
+    auto mapping = job.map(name);
+    if (!mapping.ok()) return false;
+    auto reader = SegmentReader::open((*mapping)->bytes());
+    return reader.ok() && same_file(reader->header().target, identity);
+  });
+}
+
+Status pending_status(const RecoverReport& report) {
+  for (const JobOutcome& job : report.jobs) {
+    for (const FileOutcome& file : job.files) {
+      if (file.result == FileResult::kept) {
+        return Status(Code::busy,
+                      "a crashed job's log of " + file.path + " is not in the file yet: " + file.message);
+      }
+    }
+  }
+  return {};
+}
+
+Status recover_pending_file(const std::string& directory, const FileIdentity& identity,
+                            const std::string& path, uint64_t own_job) {
+  auto parent = LogDirectory::open(directory);
+  if (!parent.ok()) return parent.status().system_errno() == ENOENT ? Status() : parent.status();
+  auto names = job_names(*parent);
+  if (!names.ok()) return names.status();
+  char own[32];
+  std::snprintf(own, sizeof own, "job-%016" PRIx64, own_job);
+  std::erase_if(*names, [&](const std::string& name) {
+    if (name == own) return true;
+    auto job = parent->open_below(name);
+    return !job.ok() || !mentions(*job, identity);
+  });
+  if (names->empty()) return {};
+  RecoverOptions options;
+  options.directory = directory;
+  auto report = recover_in(*parent, std::move(names).value(), {identity, path}, options, &identity);
+  return report.ok() ? pending_status(*report) : report.status();
+}
+
+}  // namespace
+
+bool RecoverReport::complete() const {
+  return std::all_of(jobs.begin(), jobs.end(), [](const JobOutcome& job) {
+    return job.running_bytes == 0 && job.unreadable.empty() &&
+           std::all_of(job.files.begin(), job.files.end(), [](const FileOutcome& file) {
+             return file.result != FileResult::kept && file.message.empty() && file.damaged.empty();
+           });
+  });
+}
+
+Result<RecoverReport> recover(const RecoverOptions& options) {
+  auto parent = LogDirectory::open(options.directory);
+  if (!parent.ok()) {
+    if (parent.status().system_errno() == ENOENT) return RecoverReport{};
+    return parent.status();
+  }
+  auto names = job_names(*parent);
+  if (!names.ok()) return names.status();
+  if (names->empty()) return RecoverReport{};
+  Selection selection;
+  selection.path = options.path;
+  if (!options.path.empty()) {
+    auto identity = identity_of(options.path);
+    if (identity.ok()) selection.identity = *identity;
+  }
+  return recover_in(*parent, std::move(names).value(), selection, options, nullptr);
+}
+
+Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
+                       uint64_t own_job) {
+  try {
+    return recover_pending_file(directory, identity, path, own_job);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::io, "not enough memory to look for logs in " + directory, ENOMEM);
+  }
+}
+
+}  // namespace pmio

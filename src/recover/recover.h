@@ -1,0 +1,88 @@
+// Brings what dead jobs left in their logs into the files that they wrote.
+//
+// For each file, in this order: replay, fdatasync, the ledger marks all of it drained, segments are removed,
+// the ledger is removed. So it may be killed at any moment and repeated: before the mark a repetition writes
+// the same bytes again, after it nothing. Logs of several jobs for one file are replayed oldest job first,
+// and none after one that had to be kept. Damaged segments are kept, with the rest of their file's log gone;
+// what precedes the damage is replayed.
+//
+// A job that runs is left alone. A file is only written if it is still the one recorded (device, inode and,
+// where known, birth time).
+//
+// Threads and processes: any number may call; one at a time works (directory.h), the others wait.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "recover/scan.h"
+
+namespace pmio {
+
+enum class RecoverStep { window, synced, marked, removed };
+
+struct RecoverProgress {
+  RecoverStep step;
+  const FileInfo* file;
+  uint64_t done_bytes;   // written to this file
+  uint64_t total_bytes;  // logged for it; overwritten bytes count, so done may end below
+};
+
+struct RecoverOptions {
+  std::string directory;
+  std::string path = {};  // only this file, under whatever name; empty: all
+  bool dry_run = false;   // look, change nothing; locks nothing for longer than a moment
+  std::function<void(const RecoverProgress&)> progress = {};
+  std::function<void()> waiting = {};  // called once if another recovery has to end first
+};
+
+enum class FileResult {
+  restored,   // or, in a dry run, would be
+  clean,      // everything was in the file already
+  discarded,  // the program deleted the file; its log is gone now too
+  kept,       // refused or failed, see message; its log is untouched
+};
+const char* file_result_name(FileResult result);
+
+struct FileOutcome {
+  std::string path;  // where it was restored to, or the recorded one
+  FileResult result = FileResult::kept;
+  uint64_t records = 0, bytes = 0;   // undrained ones found
+  std::vector<uint32_t> ranks;       // that have records in the log
+  uint32_t last_complete_call = 0;   // FileInfo::last_complete_call
+  std::vector<std::string> damaged;  // segments with damage in the middle, with full path; kept
+  std::string message;               // why kept
+};
+
+struct JobOutcome {
+  uint64_t id = 0;
+  std::string directory;
+  JobState state = JobState::unknown;
+  uint32_t ranks = 0;
+  std::vector<FileOutcome> files;       // of a running job: empty
+  std::vector<std::string> unreadable;  // segments that tell no file, with the reason; kept
+  uint64_t running_bytes = 0;           // not yet drained by a running job
+  bool removed = false;                 // its directory is gone
+};
+
+struct RecoverReport {
+  std::vector<JobOutcome> jobs;
+  // Nothing is left behind in the logs that a user might miss.
+  bool complete() const;
+};
+
+// Errors: only what concerns the directory as a whole. What went wrong with a file is in its outcome.
+Result<RecoverReport> recover(const RecoverOptions& options);
+
+// Before a file is opened for logging: replays what dead jobs left for it, so that no later recovery can
+// write older bytes over newer ones. identity: of the file; path: one that leads to it; own_job: the
+// caller's, not looked at. Quick where nothing is pending (one short read per segment of other jobs). Not ok:
+// something is pending and could not be brought in; a write to the file now may be overwritten by a later
+// recovery. The message says what to do.
+Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
+                       uint64_t own_job);
+
+}  // namespace pmio

@@ -1,0 +1,215 @@
+#include "recover/recover_file.h"
+
+#include <algorithm>
+#include <new>
+
+#include "node/control.h"
+#include "recover/replay.h"
+
+namespace pmio {
+namespace {
+
+using Target = std::unique_ptr<TargetFile>;
+
+bool starts_with(const std::string& text, const std::string& prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+Result<Target> open_writable(const std::string& path) {
+  auto target = TargetFile::open(path, TargetFile::Access::read_write);
+  // A file that its owner may write and not read was written by the program all the same.
+  if (!target.ok() && target.status().code() == Code::access) {
+    return TargetFile::open(path, TargetFile::Access::write_only);
+  }
+  return target;
+}
+
+// The file recorded, under the first path that leads to it.
+Result<Target> open_target(const FileInfo& file, const std::vector<std::string>& paths) {
+  Status reason(Code::invalid, "the log does not tell the file's path");
+  for (const std::string& path : paths) {
+    auto target = open_writable(path);
+    if (!target.ok()) {
+      reason = target.status();
+      if (reason.system_errno() == ENOENT) {
+        reason = Status(Code::io, path + " is gone; if it was moved, move it back and repeat", ENOENT);
+      }
+      continue;
+    }
+    // Asked of the open file, so that nobody can exchange it in between.
+    auto identity = (*target)->identity();
+    if (!identity.ok()) return identity.status();
+    if (same_file(*identity, file.target)) return target;
+    reason = Status(Code::invalid, path + " is not the file that was written, but another one of that name");
+  }
+  return reason;
+}
+
+// A ledger that can hold `entries` entries; a new one where the job left none that can.
+Result<Ledger> ledger_for(const LogDirectory& job, Medium& medium, const FileInfo& file, size_t entries) {
+  const size_t needed = sizeof(LedgerSlot) + entries * sizeof(LedgerEntry);
+  for (const std::string& name : file.ledgers) {
+    auto mapping = job.map(name);
+    if (mapping.ok() && (*mapping)->bytes().size() / 2 >= needed) return Ledger::open(medium, name, false);
+  }
+  std::string name = "ledger-" + file_key(file.target) + "-recover";
+  while (job.has(name)) name += "r";
+  return Ledger::create(medium, name, entries);
+}
+
+// Durably says that every valid record is in the file.
+Status mark_drained(const LogDirectory& job, const FileInfo& file) {
+  auto medium = open_medium(job.path(), Durability::always);
+  if (!medium.ok()) return medium.status();
+  auto ledger = ledger_for(job, **medium, file, file.segments.size());
+  if (!ledger.ok()) return ledger.status();
+  LedgerState state;
+  state.target = file.target;
+  for (const SegmentInfo& segment : file.segments) {
+    state.entries.push_back({segment.rank, segment.slot, segment.salt, segment.records});
+  }
+  return ledger->update(state);
+}
+
+// Segments first and the ledger last: a segment without its ledger would be replayed again.
+Status remove_log(const LogDirectory& job, const FileInfo& file, const std::function<void()>& removed) {
+  for (const SegmentInfo& segment : file.segments) {
+    if (segment.valid_after_gap && !file.discarded) continue;
+    PMIO_TRY(job.remove(segment.name));
+    removed();
+  }
+  auto names = job.names();
+  if (!names.ok()) return names.status();
+  const std::string key = file_key(file.target);
+  for (const std::string& name : *names) {
+    if (name == "file-" + key || starts_with(name, "run-" + key + "-")) PMIO_TRY(job.remove(name));
+  }
+  PMIO_TRY(job.sync());
+  if (file.damaged() && !file.discarded) return {};
+  for (const std::string& ledger : file.ledgers) PMIO_TRY(job.remove(ledger));
+  for (const std::string& name : *names) {
+    if (starts_with(name, "ledger-" + key + "-recover")) PMIO_TRY(job.remove(name));
+  }
+  removed();
+  return {};
+}
+
+class Recovery {
+ public:
+  Recovery(const LogDirectory& job, const FileInfo& file, const FileRecovery& options)
+      : job_(job), file_(file), options_(options), total_bytes_(file.undrained_bytes()) {}
+
+  Status replay_and_mark(FileOutcome* outcome) {
+    auto target = open_target(file_, options_.paths);
+    if (!target.ok()) return target.status();
+    outcome->path = (*target)->path();
+    if (options_.dry_run) return {};
+    PMIO_TRY(replay(file_, **target, [this](uint64_t bytes) {
+      done_bytes_ += bytes;
+      tell(RecoverStep::window);
+    }));
+    PMIO_TRY((*target)->sync());
+    tell(RecoverStep::synced);
+    PMIO_TRY(mark_drained(job_, file_));
+    tell(RecoverStep::marked);
+    return {};
+  }
+
+  Status remove() {
+    if (options_.dry_run) return {};
+    return remove_log(job_, file_, [this] { tell(RecoverStep::removed); });
+  }
+
+ private:
+  void tell(RecoverStep step) const {
+    if (options_.progress) options_.progress({step, &file_, done_bytes_, total_bytes_});
+  }
+  const LogDirectory& job_;
+  const FileInfo& file_;
+  const FileRecovery& options_;
+  const uint64_t total_bytes_;
+  uint64_t done_bytes_ = 0;
+};
+
+FileResult wanted_result(const FileInfo& file) {
+  if (file.discarded) return FileResult::discarded;
+  return file.undrained_records() == 0 ? FileResult::clean : FileResult::restored;
+}
+
+Status recover_checked(const LogDirectory& job, const FileInfo& file, const FileRecovery& options,
+                       FileOutcome* outcome) {
+  const FileResult wanted = wanted_result(file);
+  if (file.ledger_damaged && wanted == FileResult::restored) {
+    return Status(Code::corrupt,
+                  "its ledger is damaged, so nobody knows what of the log the file has already");
+  }
+  Recovery recovery(job, file, options);
+  if (wanted == FileResult::restored) PMIO_TRY(recovery.replay_and_mark(outcome));
+  outcome->result = wanted;
+  return recovery.remove();
+}
+
+}  // namespace
+
+const char* file_result_name(FileResult result) {
+  switch (result) {
+    case FileResult::restored:
+      return "restored";
+    case FileResult::clean:
+      return "clean";
+    case FileResult::discarded:
+      return "discarded";
+    case FileResult::kept:
+      return "kept";
+  }
+  return "unknown";
+}
+
+FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {
+  FileOutcome outcome;
+  outcome.path = file.name();
+  outcome.records = file.undrained_records();
+  outcome.bytes = file.undrained_bytes();
+  outcome.ranks = file.ranks();
+  outcome.last_complete_call = file.last_complete_call();
+  for (const SegmentInfo& segment : file.segments) {
+    if (segment.valid_after_gap && !file.discarded)
+      outcome.damaged.push_back(job.path() + "/" + segment.name);
+  }
+  return outcome;
+}
+
+FileOutcome recover_file(const LogDirectory& job, const FileInfo& file, const FileRecovery& options) {
+  FileOutcome outcome = describe_file(job, file);
+  Status status;
+  try {
+    status = recover_checked(job, file, options, &outcome);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::io, "not enough memory: 64 bytes are needed per record", ENOMEM);
+  }
+  if (!status.ok()) outcome.message = status.message() + "; its log stays in " + job.path();
+  return outcome;
+}
+
+Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& name,
+                                 const LogDirectory& job) {
+  auto names = job.names();
+  if (!names.ok()) return names.status();
+  for (const std::string& entry : *names) {
+    const bool known = entry == kAlive || starts_with(entry, "seg-") || starts_with(entry, "ledger-") ||
+                       starts_with(entry, "file-") || starts_with(entry, "run-");
+    if (!known) return false;
+    if (!starts_with(entry, "seg-")) continue;
+    auto mapping = job.map(entry);
+    if (!mapping.ok() || !is_free_segment((*mapping)->bytes())) return false;
+  }
+  for (const std::string& entry : *names) {
+    if (entry != kAlive) PMIO_TRY(job.remove(entry));
+  }
+  // While it is locked: a process that waits for this lock finds that the name is gone (FileLock).
+  PMIO_TRY(job.remove(kAlive));
+  PMIO_TRY(parent.remove_directory(name));
+  return true;
+}
+
+}  // namespace pmio

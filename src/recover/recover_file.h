@@ -1,0 +1,28 @@
+// Recovery of one file's log; recover.h says what happens in which order, and why.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "recover/recover.h"
+
+namespace pmio {
+
+struct FileRecovery {
+  std::vector<std::string> paths;  // where to look for the file, in this order
+  bool dry_run = false;
+  std::function<void(const RecoverProgress&)> progress;
+};
+
+// The job must be dead, and locked unless dry_run.
+FileOutcome recover_file(const LogDirectory& job, const FileInfo& file, const FileRecovery& options);
+
+// What there is to say of a file before anything is done; result is kept.
+FileOutcome describe_file(const LogDirectory& job, const FileInfo& file);
+
+// Removes the job's directory if no log is left in it. True if it is gone.
+Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& name,
+                                 const LogDirectory& job);
+
+}  // namespace pmio

@@ -1,0 +1,308 @@
+#include "recover/scan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "node/control.h"
+
+namespace pmio {
+namespace {
+
+constexpr std::string_view kJobPrefix = "job-";
+constexpr int kLockAttempts =
+    20;  // of a millisecond each: the longest that a question about liveness holds the lock
+
+bool starts_with(const std::string& text, std::string_view prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+std::optional<uint64_t> job_id(const std::string& name) {
+  if (!starts_with(name, kJobPrefix) || name.size() == kJobPrefix.size()) return {};
+  uint64_t id = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + kJobPrefix.size(), end, id, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return {};
+  return id;
+}
+
+// The ledgers of one job, by what they say; one that says nothing is known by its name only.
+struct Ledgers {
+  std::map<std::string, LedgerState> readable;
+  std::set<std::string> blank;    // created, never updated: nothing is drained
+  std::set<std::string> damaged;  // updated, and unreadable
+};
+
+// Whether a ledger without a valid slot has ever been updated to the end. The first update touches the first
+// slot only; a crash within it leaves the second one zero, and nothing was drained yet.
+bool second_slot_zero(std::span<const std::byte> bytes) {
+  const auto second = bytes.subspan(bytes.size() / 2);
+  return std::all_of(second.begin(), second.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+void read_ledger(const LogDirectory& directory, const std::string& name, Ledgers* ledgers) {
+  auto mapping = directory.map(name);
+  if (!mapping.ok()) {
+    ledgers->damaged.insert(name);
+    return;
+  }
+  LedgerState state = parse_ledger((*mapping)->bytes());
+  if (state.round != 0) {
+    ledgers->readable.emplace(name, std::move(state));
+  } else if (second_slot_zero((*mapping)->bytes())) {
+    ledgers->blank.insert(name);
+  } else {
+    ledgers->damaged.insert(name);
+  }
+}
+
+bool ledger_of(const std::string& name, const FileIdentity& target) {
+  const std::string own = "ledger-" + file_key(target);
+  return name == own || starts_with(name, own + "-");
+}
+
+// Adds what the job's ledgers say of the file.
+void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
+  for (const auto& [name, state] : ledgers.readable) {
+    if (!same_file(state.target, file->target)) continue;
+    file->ledgers.push_back(name);
+    if ((state.flags & kDiscarded) != 0) file->discarded = true;
+    for (const LedgerEntry& entry : state.entries) {
+      for (SegmentInfo& segment : file->segments) {
+        if (segment.rank != entry.rank || segment.slot != entry.slot || segment.salt != entry.salt) continue;
+        const auto drained = static_cast<uint32_t>(std::min<uint64_t>(entry.drained_records, UINT32_MAX));
+        segment.drained = std::max(segment.drained, drained);
+      }
+    }
+  }
+  for (const std::string& name : ledgers.blank) {
+    if (ledger_of(name, file->target)) file->ledgers.push_back(name);
+  }
+  for (const std::string& name : ledgers.damaged) {
+    if (!ledger_of(name, file->target)) continue;
+    file->ledgers.push_back(name);
+    file->ledger_damaged = true;
+  }
+}
+
+void count_record(const LogRecord& record, bool drained, SegmentInfo* segment) {
+  segment->records++;
+  segment->bytes += record.length;
+  if (!drained) segment->undrained_bytes += record.length;
+  if ((record.flags & kLastOfCall) != 0) {
+    segment->last_collective_call = std::max(segment->last_collective_call, record.collective_call);
+  }
+}
+
+// Counts the valid records. Those that the ledger calls drained are believed without their data: the file has
+// them, and damage to their log copy loses nothing.
+void examine_records(bool judge_damage, SegmentInfo* segment) {
+  const uint64_t slots = (segment->segment_bytes - kHeaderBytes) / sizeof(LogRecord);
+  const uint32_t claimed = static_cast<uint32_t>(std::min<uint64_t>(segment->drained, slots));
+  const SegmentReader& reader = segment->reader;
+  for (uint32_t i = 0; i < claimed; i++) {
+    if (reader.valid(i, false)) count_record(reader.record(i), true, segment);
+  }
+  segment->records = segment->drained = claimed;
+  uint32_t next = claimed;
+  for (; next < slots && reader.valid(next, judge_damage); next++)
+    count_record(reader.record(next), false, segment);
+  if (judge_damage && next + 1 < slots) {
+    segment->valid_after_gap = reader.valid_after_gap(next + 1, static_cast<uint32_t>(slots) - next - 1);
+  }
+}
+
+void add_segment(const LogDirectory& directory, const std::string& name, const FileIdentity* only,
+                 JobInfo* job) {
+  auto mapping = directory.map(name);
+  if (!mapping.ok()) {
+    if (mapping.status().system_errno() != ENOENT) job->unreadable.push_back({name, mapping.status()});
+    return;
+  }
+  const auto bytes = (*mapping)->bytes();
+  if (is_free_segment(bytes)) {
+    job->free_segments.push_back(name);
+    return;
+  }
+  auto opened = SegmentReader::open(bytes);
+  if (!opened.ok()) {
+    job->unreadable.push_back({name, opened.status()});
+    return;
+  }
+  if (only != nullptr && !same_file(*only, opened->header().target)) return;
+  SegmentInfo segment;
+  segment.name = name;
+  segment.mapping = std::move(mapping).value();
+  segment.reader = std::move(opened).value();
+  const SegmentHeader& header = segment.reader.header();
+  segment.rank = header.rank;
+  segment.slot = header.slot;
+  segment.salt = header.salt;
+  segment.segment_bytes = header.segment_bytes;
+  segment.start_ns = header.start_ns;
+  auto file = std::find_if(job->files.begin(), job->files.end(),
+                           [&](const FileInfo& known) { return same_file(known.target, header.target); });
+  if (file == job->files.end()) {
+    file = job->files.insert(file, FileInfo{});
+    file->target = header.target;
+  }
+  const std::string path = segment.reader.path();
+  if (std::find(file->paths.begin(), file->paths.end(), path) == file->paths.end())
+    file->paths.push_back(path);
+  job->ranks = std::max(job->ranks, header.ranks);
+  if (job->start_realtime_ns == 0 || header.start_realtime_ns < job->start_realtime_ns) {
+    job->start_realtime_ns = header.start_realtime_ns;
+  }
+  file->segments.push_back(std::move(segment));
+}
+
+// Files of which only a ledger is left, so that they can be cleaned up.
+void add_ledger_only_files(const Ledgers& ledgers, JobInfo* job) {
+  for (const auto& [name, state] : ledgers.readable) {
+    const auto known = std::find_if(job->files.begin(), job->files.end(), [&](const FileInfo& file) {
+      return same_file(file.target, state.target);
+    });
+    if (known != job->files.end()) continue;
+    job->files.emplace_back().target = state.target;
+  }
+}
+
+JobState ask_state(const LogDirectory& job) {
+  if (!job.has(kAlive)) return JobState::dead;
+  return job.lock(kAlive, false).ok() ? JobState::dead : JobState::running;
+}
+
+// nullopt where somebody holds it for longer than a question takes.
+std::optional<FileLock> lock_briefly(const LogDirectory& directory) {
+  for (int attempt = 0; attempt < kLockAttempts; attempt++) {
+    auto lock = directory.lock(kRecoverLock, false);
+    if (lock.ok()) return std::move(lock).value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+template <class Value>
+Value sum(const std::vector<SegmentInfo>& segments, Value (*of)(const SegmentInfo&)) {
+  Value total = 0;
+  for (const SegmentInfo& segment : segments) total += of(segment);
+  return total;
+}
+
+}  // namespace
+
+bool is_free_segment(std::span<const std::byte> bytes) {
+  uint64_t magic = 0;
+  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == 0;
+}
+
+bool same_file(const FileIdentity& a, const FileIdentity& b) {
+  const bool births_agree = a.birth_ns == 0 || b.birth_ns == 0 || a.birth_ns == b.birth_ns;
+  return a.device == b.device && a.inode == b.inode && births_agree;
+}
+
+uint64_t FileInfo::records() const {
+  return sum<uint64_t>(segments, [](const SegmentInfo& segment) -> uint64_t { return segment.records; });
+}
+
+uint64_t FileInfo::undrained_records() const {
+  return sum<uint64_t>(segments, [](const SegmentInfo& segment) -> uint64_t { return segment.undrained(); });
+}
+
+uint64_t FileInfo::undrained_bytes() const {
+  return sum<uint64_t>(segments, [](const SegmentInfo& segment) { return segment.undrained_bytes; });
+}
+
+std::vector<uint32_t> FileInfo::ranks() const {
+  std::set<uint32_t> found;
+  for (const SegmentInfo& segment : segments) {
+    if (segment.records > 0) found.insert(segment.rank);
+  }
+  return {found.begin(), found.end()};
+}
+
+uint32_t FileInfo::last_complete_call() const {
+  std::map<uint32_t, uint32_t> last;
+  for (const SegmentInfo& segment : segments) {
+    if (segment.records > 0) last[segment.rank] = std::max(last[segment.rank], segment.last_collective_call);
+  }
+  if (last.empty()) return 0;
+  return std::min_element(last.begin(), last.end(), [](auto& a, auto& b) { return a.second < b.second; })
+      ->second;
+}
+
+bool FileInfo::damaged() const {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const SegmentInfo& segment) { return segment.valid_after_gap.has_value(); });
+}
+
+std::string FileInfo::name() const {
+  if (!paths.empty()) return paths.front();
+  return "(device " + std::to_string(target.device) + ", inode " + std::to_string(target.inode) + ")";
+}
+
+Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name, JobState state,
+                         const FileIdentity* only) {
+  auto names = directory.names();
+  if (!names.ok()) return names.status();
+  JobInfo job;
+  job.name = name;
+  job.id = job_id(name).value_or(0);
+  job.directory = directory.path();
+  job.state = state;
+  Ledgers ledgers;
+  for (const std::string& entry : *names) {
+    if (starts_with(entry, "seg-")) add_segment(directory, entry, only, &job);
+    if (starts_with(entry, "ledger-")) read_ledger(directory, entry, &ledgers);
+  }
+  if (only == nullptr) add_ledger_only_files(ledgers, &job);
+  for (FileInfo& file : job.files) {
+    apply_ledgers(ledgers, &file);
+    for (SegmentInfo& segment : file.segments) examine_records(state == JobState::dead, &segment);
+    std::sort(file.segments.begin(), file.segments.end(), [](const SegmentInfo& a, const SegmentInfo& b) {
+      return std::tie(a.rank, a.start_ns, a.slot) < std::tie(b.rank, b.start_ns, b.slot);
+    });
+  }
+  return job;
+}
+
+Result<std::vector<std::string>> job_names(const LogDirectory& directory) {
+  auto names = directory.names();
+  if (names.ok()) std::erase_if(*names, [](const std::string& name) { return !job_id(name); });
+  return names;
+}
+
+Result<std::vector<JobInfo>> scan(const std::string& directory) {
+  auto opened = LogDirectory::open(directory);
+  if (!opened.ok()) {
+    if (opened.status().system_errno() == ENOENT) return std::vector<JobInfo>();
+    return opened.status();
+  }
+  auto names = job_names(*opened);
+  if (!names.ok()) return names.status();
+  std::vector<JobInfo> jobs;
+  if (names->empty()) return jobs;
+  for (const std::string& name : *names) {
+    auto job_directory = opened->open_below(name);
+    if (!job_directory.ok()) {
+      if (job_directory.status().system_errno() == ENOENT) continue;  // it has just ended
+      return job_directory.status();
+    }
+    JobState state = JobState::unknown;
+    if (auto lock = lock_briefly(*opened)) state = ask_state(*job_directory);
+    auto job = scan_job(*job_directory, name, state);
+    if (!job.ok()) return job.status();
+    jobs.push_back(std::move(job).value());
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const JobInfo& a, const JobInfo& b) {
+    return a.start_realtime_ns < b.start_realtime_ns;
+  });
+  return jobs;
+}
+
+}  // namespace pmio

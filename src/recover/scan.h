@@ -1,0 +1,105 @@
+// What is in a log directory: jobs, the files they wrote, how much of it is not in the files yet, and what is
+// damaged. Changes nothing. Every byte read is validated first (log/format.h); damage is part of the result,
+// not an error.
+//
+// Threads: any; the result belongs to the caller. Segments stay mapped for as long as their SegmentInfo
+// lives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "log/ledger.h"
+#include "log/segment.h"
+#include "recover/directory.h"
+
+namespace pmio {
+
+enum class JobState {
+  running,  // some process of it lives
+  dead,
+  unknown,  // somebody recovers in this directory right now; ask again later
+};
+
+// A segment that holds a log of a file.
+struct SegmentInfo {
+  std::string name;
+  uint32_t rank = 0, slot = 0;
+  uint64_t salt = 0;
+  uint64_t segment_bytes = 0;
+  uint64_t start_ns = 0;              // monotonic clock of its job
+  uint32_t records = 0;               // valid ones
+  uint32_t drained = 0;               // of records, the first so many are in the file
+  uint64_t bytes = 0;                 // data of all valid records
+  uint64_t undrained_bytes = 0;       // data of those that are not in the file
+  uint32_t last_collective_call = 0;  // the last one that is complete in this segment; 0: none
+  // A valid record behind the first invalid one: damage in the middle, rather than a tail that a crash tore.
+  std::optional<uint32_t> valid_after_gap;
+  std::shared_ptr<MappedFile> mapping;
+  SegmentReader reader;
+
+  uint32_t undrained() const { return records - drained; }
+};
+
+// A segment whose header does not validate.
+struct UnreadableSegment {
+  std::string name;
+  Status reason;  // corrupt, unsupported (another version), access, io
+};
+
+// A file that a job wrote, as seen from its log.
+struct FileInfo {
+  FileIdentity target;
+  std::vector<std::string> paths;     // under which the ranks opened it, without duplicates
+  std::vector<std::string> ledgers;   // names
+  bool discarded = false;             // deleted by the program: nothing of it is to be replayed
+  bool ledger_damaged = false;        // nobody knows what is in the file already
+  std::vector<SegmentInfo> segments;  // in the order in which ties between stamps are broken: rank, age
+
+  uint64_t records() const;
+  uint64_t undrained_records() const;
+  uint64_t undrained_bytes() const;
+  std::vector<uint32_t> ranks() const;  // that have records here, ascending
+  // The highest collective write call that every rank with records has finished; 0: none, or no collective
+  // ones.
+  uint32_t last_complete_call() const;
+  bool damaged() const;  // some segment has valid_after_gap
+  // paths[0], or the device and inode where no segment tells a path.
+  std::string name() const;
+};
+
+struct JobInfo {
+  uint64_t id = 0;
+  std::string name;       // of the directory, "job-<id>"
+  std::string directory;  // full path
+  JobState state = JobState::unknown;
+  uint64_t start_realtime_ns = 0;  // of the oldest segment generation; 0: no segment
+  uint32_t ranks = 0;              // size of MPI_COMM_WORLD; 0: no segment
+  std::vector<FileInfo> files;
+  std::vector<std::string> free_segments;  // formatted for no file
+  std::vector<UnreadableSegment> unreadable;
+};
+
+// Of one job, whose state the caller knows. A running job's records are counted, its damage is not judged.
+// only, if given: segments of other files are skipped after a look at their header.
+Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name, JobState state,
+                         const FileIdentity* only = nullptr);
+
+// All jobs, oldest first. A directory that does not exist has none. access: not the caller's own directory.
+// May wait a moment for recover.lock (directory.h), never for a recovery.
+Result<std::vector<JobInfo>> scan(const std::string& directory);
+
+// Whether a segment holds no log: reserved and never formatted, or given back.
+bool is_free_segment(std::span<const std::byte> bytes);
+
+// Names of the job directories in a log directory.
+Result<std::vector<std::string>> job_names(const LogDirectory& directory);
+
+// The same file, as far as the identities tell: birth times are compared where both are known.
+bool same_file(const FileIdentity& a, const FileIdentity& b);
+
+}  // namespace pmio

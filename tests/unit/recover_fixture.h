@@ -1,0 +1,169 @@
+// Job directories as a crash leaves them, made by the real writers, and the naive idea of what belongs into
+// the file.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "drain/target.h"
+#include "log/ledger.h"
+#include "log/segment.h"
+#include "node/control.h"
+#include "recover/recover.h"
+
+namespace pmio::test {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes random_bytes(std::mt19937_64& random, size_t n) {
+  Bytes bytes(n);
+  for (auto& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+inline Bytes read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return Bytes(begin, begin + text.size());
+}
+
+inline void write_file(const std::string& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+inline FileIdentity identity(const std::string& path) {
+  auto result = identity_of(path);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return *result;
+}
+
+// A job that has crashed, in the making.
+class CrashedJob {
+ public:
+  CrashedJob(const std::string& log_directory, uint64_t id, uint32_t ranks) : id_(id), ranks_(ranks) {
+    char name[32];
+    std::snprintf(name, sizeof name, "/job-%016lx", static_cast<unsigned long>(id));
+    auto parent = open_medium(log_directory, Durability::none);
+    EXPECT_TRUE(parent.ok()) << parent.status().message();
+    directory = log_directory + name;
+    auto opened = open_medium(directory, Durability::none);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    medium = std::move(opened).value();
+    std::ofstream(directory + "/alive");
+  }
+
+  struct Segment {
+    std::unique_ptr<Region> region;
+    SegmentWriter writer;
+    std::string name;
+  };
+
+  Segment& segment(uint32_t rank, uint32_t slot, const std::string& path, size_t bytes = kMinSegmentBytes) {
+    Segment& made = segments[{rank, slot}];
+    if (made.region) return made;
+    made.name = "seg-" + std::to_string(rank) + "-" + std::to_string(slot);
+    auto region = medium->create(made.name, bytes);
+    EXPECT_TRUE(region.ok()) << region.status().message();
+    made.region = std::move(region).value();
+    auto writer = SegmentWriter::format(*made.region, {id_, rank, slot, ranks_, identity(path), path});
+    EXPECT_TRUE(writer.ok()) << writer.status().message();
+    made.writer = *writer;
+    return made;
+  }
+
+  void write(uint32_t rank, uint32_t slot, const std::string& path, const Vector& where, const Bytes& data,
+             uint64_t stamp, uint32_t call = 0, bool last = false) {
+    Segment& to = segment(rank, slot, path);
+    ASSERT_LE(where.bytes(), to.writer.room_bytes());
+    to.writer.append(where, data.data(), stamp, call, last);
+    ASSERT_TRUE(to.writer.fence().ok());
+  }
+
+  // The first drained[(rank, slot)] records of each segment are in the file.
+  void ledger(const std::string& path, const std::map<std::pair<uint32_t, uint32_t>, uint64_t>& drained,
+              uint32_t flags = 0) {
+    const std::string name = "ledger-" + file_key(identity(path));
+    if (!std::filesystem::exists(directory + "/" + name)) {
+      ASSERT_TRUE(Ledger::create(*medium, name, 64).ok());
+    }
+    auto opened = Ledger::open(*medium, name, false);
+    ASSERT_TRUE(opened.ok());
+    LedgerState state;
+    state.target = identity(path);
+    state.flags = flags;
+    for (const auto& [which, records] : drained) {
+      state.entries.push_back({which.first, which.second, segments[which].writer.salt(), records});
+    }
+    ASSERT_TRUE(opened->update(state).ok());
+  }
+
+  std::string directory;
+  std::unique_ptr<Medium> medium;
+  std::map<std::pair<uint32_t, uint32_t>, Segment> segments;
+
+ private:
+  uint64_t id_;
+  uint32_t ranks_;
+};
+
+// What a file should hold: the bytes of the newest record, the order being stamp, rank, slot, position.
+struct Oracle {
+  Bytes bytes;
+  void write(const Vector& where, const Bytes& data) {
+    for (uint64_t i = 0; i < data.size(); i++) {
+      const uint64_t at = static_cast<uint64_t>(where.offset) +
+                          i / where.block_length * static_cast<uint64_t>(where.stride) +
+                          i % where.block_length;
+      if (at >= bytes.size()) bytes.resize(at + 1);
+      bytes[at] = data[i];
+    }
+  }
+};
+
+class RecoverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    // In memory where there is such a place: these tests sync thousands of times.
+    const bool in_memory = std::getenv("TMPDIR") == nullptr && access("/dev/shm", W_OK) == 0;
+    const auto place = in_memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
+    std::string pattern = (place / "pmio-recover-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root = pattern;
+    logs = root + "/logs";
+    target = root + "/data";
+    write_file(target, {});
+  }
+  void TearDown() override { std::filesystem::remove_all(root); }
+
+  RecoverReport run(RecoverOptions options = {}) {
+    options.directory = logs;
+    auto report = recover(options);
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    return report.ok() ? *report : RecoverReport{};
+  }
+  // What is left in the log directory, but for the lock.
+  std::vector<std::string> left() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(logs)) {
+      if (entry.path().filename() != kRecoverLock) names.push_back(entry.path().filename());
+    }
+    return names;
+  }
+
+  std::string root, logs, target;
+};
+
+}  // namespace pmio::test
