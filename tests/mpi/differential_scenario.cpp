@@ -31,8 +31,10 @@ MPI_Info random_info(Random& random) {
   // Data sieving in writes loses neighbours' bytes when ranks write independently (read, modify, write
   // without a lock).
   MPI_Info_set(info, "romio_ds_write", "disable");
+  // Two-phase writes put rubbish into holes behind the end of the file (what a short read left in the
+  // buffer).
+  MPI_Info_set(info, "romio_cb_write", "disable");
   const char* const choices[] = {"automatic", "enable", "disable"};
-  MPI_Info_set(info, "romio_cb_write", choices[random.below(3)]);
   MPI_Info_set(info, "romio_cb_read", choices[random.below(3)]);
   if (random.percent(50)) MPI_Info_set(info, "cb_buffer_size", "65536");
   if (random.percent(30)) {
@@ -147,7 +149,7 @@ void Scenario::open_one(uint64_t seed) {
       handle.amode & MPI_MODE_CREATE ? " create" : "", handle.amode & MPI_MODE_EXCL ? " excl" : "",
       handle.amode & MPI_MODE_APPEND ? " append" : "",
       handle.amode & MPI_MODE_DELETE_ON_CLOSE ? " delete" : "", error == MPI_SUCCESS ? "" : ": refused");
-  check("open", error);
+  // Which error class is not compared: on MPICH, ranks of one refused exclusive open get different ones.
   int failures = error != MPI_SUCCESS, all_failures = 0;
   MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (all_failures == 0) {

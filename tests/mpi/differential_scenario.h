@@ -88,6 +88,7 @@ class Scenario {
   void seek_to(Handle& handle, Transfer& first, Random& own);
   void transfer_all(Handle& handle, std::vector<Transfer>& transfers, int64_t file_size, Random& own);
   void judge(const Handle& handle, Transfer& transfer, int64_t file_size, uint64_t seed);
+  bool may_share_pointer(const Handle& handle) const;
   int64_t size_of(const Handle& handle);
 
   void say(const char* format, ...) __attribute__((format(printf, 2, 3)));
