@@ -17,7 +17,7 @@ namespace {
 // memcpy does not change over to `rep movs`, which is slower here (bench/append_bench.cpp).
 constexpr size_t kCachedBlock = 1 << 10;
 constexpr size_t kStreamedBlock = 4 << 10;
-constexpr size_t kStreamFrom = 4 << 10;
+constexpr size_t kStreamFrom = 8 << 10;
 
 uint32_t copy_cached(std::byte* to, const std::byte* from, size_t length, uint32_t crc) {
   for (size_t done = 0; done < length;) {
