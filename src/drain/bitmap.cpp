@@ -55,24 +55,25 @@ void Bitmap::set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64
   }
 }
 
-uint64_t Bitmap::next(uint64_t from, uint64_t end, bool value) const {
-  const uint64_t flip = value ? 0 : ~uint64_t{0};
-  if (from >= end) return end;
-  uint64_t at = from / 64;
-  uint64_t word = (words_[at] ^ flip) >> from % 64 << from % 64;
-  while (word == 0) {
-    if (++at * 64 >= end) return end;
-    word = words_[at] ^ flip;
-  }
-  return std::min(end, at * 64 + static_cast<uint64_t>(std::countr_zero(word)));
-}
-
 void Bitmap::extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const {
-  for (uint64_t at = next(begin, end, true); at < end;) {
-    const uint64_t stop = next(at, end, false);
-    append_interval(list, base + at, base + stop);
-    at = next(stop, end, true);
+  if (begin >= end) return;
+  const uint64_t first = begin / 64, last = (end - 1) / 64;
+  uint64_t start = 0, previous = 0;  // previous: the last bit of the word before
+  bool inside = false;
+  for (uint64_t at = first; at <= last; ++at) {
+    uint64_t word = words_[at];
+    if (at == first) word &= ~uint64_t{0} << begin % 64;
+    // A bit that differs from its predecessor begins or ends an interval. Full and empty words have none.
+    for (uint64_t edges = word ^ (word << 1 | previous); edges != 0; edges &= edges - 1) {
+      const uint64_t edge = at * 64 + static_cast<uint64_t>(std::countr_zero(edges));
+      if (edge >= end) break;
+      if (inside) append_interval(list, base + start, base + edge);
+      start = edge;
+      inside = !inside;
+    }
+    previous = word >> 63;
   }
+  if (inside) append_interval(list, base + start, base + end);
 }
 
 }  // namespace pmio

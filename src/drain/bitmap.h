@@ -20,8 +20,6 @@ class Bitmap {
   void extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const;
 
  private:
-  // First position in [from, end) whose bit is `value`; end if there is none.
-  uint64_t next(uint64_t from, uint64_t end, bool value) const;
   std::vector<uint64_t> words_;
 };
 

@@ -38,12 +38,14 @@ class Painter {
              std::vector<Interval>* covered);
 
  private:
+  bool paint_extents(std::span<const Entry> extents, EntrySource& source, const Interval& window,
+                     std::byte* out, std::vector<Interval>* covered);
   bool paint_cluster(std::span<Entry> cluster, EntrySource& source, const Interval& window, std::byte* out,
                      std::vector<Interval>* covered);
   void cover_cluster(const Interval& range, uint64_t a, std::vector<Interval>* covered);
 
   std::vector<Entry> order_, scratch_;
-  std::vector<EntrySource::Located> pieces_;  // of the cluster that is being painted
+  std::vector<EntrySource::Located> pieces_;  // of the entries that are being painted
   Bitmap bitmap_;  // one bit per byte of the window, only where overlapping vectors need it
 };
 
