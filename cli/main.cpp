@@ -1,6 +1,8 @@
 // `pmio`: one command, its subcommands registered by their own files (commands.h).
 #include "commands.h"
 
+#include <cstdio>
+#include <exception>
 #include <vector>
 
 namespace pmio::cli {
@@ -32,6 +34,9 @@ static int parse_and_run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // CLI11 numbers its errors from 100; a shell script expects 2 for a usage error.
     return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::exception& error) {
+    fprintf(stderr, "pmio: %s\n", error.what());
+    return 1;
   }
   return exit_code;
 }

@@ -36,7 +36,9 @@ std::string interpreter_of_elf(int fd, const Elf64_Ehdr& header) {
     if (segment.p_filesz == 0 || segment.p_filesz > PATH_MAX) return {};
     std::string path(segment.p_filesz, '\0');
     const ssize_t got = pread(fd, path.data(), path.size(), static_cast<off_t>(segment.p_offset));
-    return got < 0 ? std::string() : std::string(path.c_str());
+    if (got < 0) return {};
+    path.resize(strnlen(path.data(), static_cast<size_t>(got)));  // the segment ends with a zero
+    return path;
   }
   return {};
 }
@@ -150,7 +152,7 @@ std::string find_program(const std::string& name, bool* denied) {
   const char* path = getenv("PATH");
   std::istringstream directories(path != nullptr ? path : "/bin:/usr/bin");
   for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+    std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     if (!name.empty() && executable_file(candidate, denied)) return candidate;
   }
   return {};
