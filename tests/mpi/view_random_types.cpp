@@ -95,8 +95,15 @@ RandomTypes::Numbers RandomTypes::displacements(const Numbers& block_lengths, in
     result.push_back(at);
     at += length * unit + (chance(2) ? pick(0, 3) * (chance(2) ? unit : 1) : 0);
   }
-  if (!shape_.file && chance(3)) std::shuffle(result.begin(), result.end(), random_);
+  if (!shape_.file && chance(3)) shuffle(result);
   return result;
+}
+
+void RandomTypes::shuffle(Numbers& numbers) {
+  // Unlike std::shuffle, the same under every standard library.
+  for (size_t i = numbers.size(); i > 1; --i) {
+    std::swap(numbers[i - 1], numbers[static_cast<size_t>(pick(0, static_cast<int64_t>(i) - 1))]);
+  }
 }
 
 MPI_Datatype RandomTypes::build_struct(MPI_Datatype first, MPI_Datatype second) {
@@ -111,7 +118,7 @@ MPI_Datatype RandomTypes::build_struct(MPI_Datatype first, MPI_Datatype second) 
     at.push_back(next - (shape_.file ? 0 : child.lb));
     next += length * std::max<int64_t>(child.extent, child.true_lb + child.true_extent) + pick(0, 5);
   }
-  if (!shape_.file && chance(3)) std::shuffle(at.begin(), at.end(), random_);
+  if (!shape_.file && chance(3)) shuffle(at);
   say("struct", block_lengths);
   say("at", at);
   types.resize(std::max<size_t>(types.size(), 1), MPI_BYTE);
@@ -185,7 +192,8 @@ MPI_Datatype RandomTypes::build_resized(MPI_Datatype child) {
   const Bounds old = bounds(child);
   const int64_t span = std::max<int64_t>(old.true_lb + old.true_extent, 1);
   const int64_t lb = shape_.file ? 0 : pick(-16, 16);
-  const int64_t extent = shape_.file ? span + pick(0, 9) : pick(chance(6) ? -span : 0, 2 * span);
+  // Not 0 or less, by which MPICH's MPI_Pack divides.
+  const int64_t extent = shape_.file ? span + pick(0, 9) : pick(1, 2 * span);
   say("resized", {lb, extent});
   PMIO_BUILD(
       large(),
@@ -205,8 +213,11 @@ MPI_Datatype RandomTypes::build(int kind, MPI_Datatype child) {
   const int64_t same = equal.empty() ? 1 : equal[0];
   const auto any_count = static_cast<int>(any.size());
   const auto equal_count = static_cast<int>(equal.size());
-  const int64_t stride = shape_.file ? length + pick(0, 3) : pick(-5, 5);
-  const int64_t byte_stride = shape_.file ? length * unit.extent + pick(0, 9) : pick(-90, 90);
+  // Not 0, by which MPICH's MPI_Pack divides, nor -1 byte, which Open MPI takes for "undefined".
+  const int64_t sign = chance(2) ? 1 : -1;
+  const int64_t stride =
+      shape_.file ? length + pick(length == 0, 3) : (unit.extent == 1 ? 1 : sign) * pick(1, 5);
+  const int64_t byte_stride = shape_.file ? length * unit.extent + pick(length == 0, 9) : sign * pick(2, 90);
   const int64_t byte_origin = shape_.file ? pick(0, 9) : pick(-30, 30);
   Numbers at;
   switch (kind) {
@@ -292,6 +303,11 @@ MPI_Datatype RandomTypes::nested(int depth) {
     release(other);
   } else {
     result = build(kind, child);
+  }
+  if (result == MPI_DATATYPE_NULL) {
+    // Open MPI refuses some distributed arrays, such as those of empty types.
+    description_ += " refused";
+    MPI_Type_dup(child, &result);
   }
   release(child);
   return result;

@@ -39,6 +39,7 @@ class RandomTypes {
   // Displacements of blocks of these lengths, in units of `unit` bytes' children.
   Numbers displacements(const Numbers& lengths, int64_t unit, int64_t first);
   Numbers lengths(bool equal);
+  void shuffle(Numbers& numbers);
   bool large();
   void say(const std::string& name, const Numbers& numbers);
 
