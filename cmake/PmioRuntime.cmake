@@ -1,3 +1,50 @@
 # One runtime library per MPI: src/view and src/mpi compiled against that MPI's mpi.h, around pmio_core.
+#
+# lib/libpmio-<tag>.so exports MPI_* and PMPI_* entry points and the pmio_* C API, and nothing else. It neither needs
+# nor refers to a libmpi: every MPI function is found at run time, so that it can be preloaded into any program.
+include(PmioMpi)
+
+function(pmio_generate_entry_points result)
+  set(directory ${CMAKE_BINARY_DIR}/generated)
+  set(written ${directory}/mpi/entry_points.cpp ${directory}/mpi/next_functions.h)
+  add_custom_command(
+    OUTPUT ${written}
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/mpi/generate.py ${directory}
+    DEPENDS mpi/generate.py mpi/functions.py
+    COMMENT "Writing the MPI entry points")
+  add_custom_target(pmio_entry_points DEPENDS ${written})
+  set(${result} ${written} PARENT_SCOPE)
+endfunction()
+
+function(pmio_add_runtime tag sources)
+  set(target pmio_runtime_${tag})
+  set(exports ${CMAKE_CURRENT_SOURCE_DIR}/mpi/exports.map)
+  add_library(${target} SHARED ${sources})
+  add_dependencies(${target} pmio_entry_points)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME pmio-${tag} LINK_DEPENDS ${exports})
+  target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+  target_compile_definitions(${target} PRIVATE PMIO_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${target} PRIVATE pmio_core pmio_mpi_${tag} ${CMAKE_DL_LIBS})
+  target_link_options(${target} PRIVATE
+    -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--version-script=${exports})
+  if(NOT PMIO_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
+endfunction()
+
 function(pmio_add_runtimes)
+  # Those that know no MPI are the core's, where tests and tools can use them.
+  set(plain mpi/hints.cpp mpi/shared_pointer.cpp)
+  target_sources(pmio_core PRIVATE ${plain})
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} view/*.cpp mpi/*.cpp)
+  list(REMOVE_ITEM sources ${plain})
+  pmio_generate_entry_points(generated)
+  pmio_find_mpis()
+  get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+  if(NOT tags)
+    message(WARNING "No MPI was found: name the compiler wrappers with -DPMIO_MPICC=\"/a/mpicc;/b/mpicc\"")
+  endif()
+  foreach(tag IN LISTS tags)
+    pmio_add_runtime(${tag} "${sources};${generated}")
+  endforeach()
 endfunction()

@@ -1,0 +1,21 @@
+// From Status to MPI: the one place where it happens.
+#pragma once
+
+#include "base/status.h"
+#include "mpi/handle.h"
+
+namespace pmio {
+
+// The error class that says what status says; MPI_SUCCESS for ok.
+int error_class(const Status& status);
+
+// Calls the handle's error handler with the class, and returns it. The first error of a handle is also said
+// on stderr, since an error class cannot carry the place of the log. ok: MPI_SUCCESS, and nothing is called.
+int raise_error(Handle& handle, const Status& status);
+// The same for an error of the program's: no line on stderr, as from the MPI library.
+int raise_code(Handle& handle, int code);
+
+// "pmio: text" on stderr, once per process and text.
+void complain_once(const std::string& text);
+
+}  // namespace pmio

@@ -1,0 +1,99 @@
+"""Writes the entry points (MPI_X and PMPI_X) and the table of the functions behind them, from functions.py.
+
+Usage: generate.py DIRECTORY   writes DIRECTORY/mpi/next_functions.h and DIRECTORY/mpi/entry_points.cpp
+"""
+
+import pathlib
+import sys
+
+from functions import FUNCTIONS
+
+NOTICE = "// Written by src/mpi/generate.py from src/mpi/functions.py.\n"
+
+
+def guarded(function, text):
+    return f"#if MPI_VERSION >= 4\n{text}#endif\n" if function.large_count else text
+
+
+def next_functions():
+    lines = [NOTICE, "#pragma once\n\n", '#include "mpi/next.h"\n\n', "namespace pmio {\n\n", "struct NextFunctions {\n"]
+    for f in FUNCTIONS:
+        lines.append(guarded(f, f'  Next<decltype(MPI_{f.name})> {f.name}{{"PMPI_{f.name}"}};\n'))
+    lines += ["};\n", "extern NextFunctions next_functions;\n\n", "}  // namespace pmio\n"]
+    return "".join(lines)
+
+
+def native_name(function):
+    return function.name.lower()
+
+
+def body(function):
+    """What a call from the program does; inside the guard."""
+    f = function
+    onward = f"  return next_functions.{f.name}.next()({f.arguments()});\n"
+    if f.kind == "whole":
+        return f"  return {native_name(f)}({f.arguments()});\n"
+    if f.kind == "hand_on":
+        return onward
+    if f.kind == "native":
+        others = "".join(f", {p.name}" for p in f.parameters[1:])
+        answer = f"{native_name(f)}(*handle{others})"
+    elif f.kind == "transfer":
+        t = f.traits
+        offset = "offset" if t["pointer"] == "explicit_offset" else "0"
+        collective = "true" if t["collective"] else "false"
+        last = {"blocking": ", status", "nonblocking": ", request", "split_begin": ""}[t["completion"]]
+        buffer = "const_cast<void*>(buf)" if t["direction"] == "write" else "buf"
+        described = (
+            f"Transfer{{Direction::{t['direction']}, Pointer::{t['pointer']}, {collective}, {offset}, "
+            f"{buffer}, count, datatype}}"
+        )
+        answer = f"{t['completion']}(*handle, {described}{last})"
+    elif f.kind == "split_end":
+        answer = f"split_end(*handle, Direction::{f.traits['direction']}, Pointer::{f.traits['pointer']}, status)"
+    else:
+        raise ValueError(f"unknown class {f.kind} of {f.name}")
+    return (
+        "  if (Handle* handle = find_handle(fh)) {\n"
+        f"    if (const Answer answer = {answer}) return *answer;\n"
+        "  }\n" + onward
+    )
+
+
+def entry_points():
+    lines = [
+        NOTICE,
+        "// Inside the MPI library (depth > 0) a call goes straight on; from the program, to pmio.\n\n",
+        '#include "mpi/calls.h"\n',
+        '#include "mpi/handle.h"\n',
+        '#include "mpi/next_functions.h"\n\n',
+        "namespace pmio {\n\n",
+        "constinit NextFunctions next_functions;\n\n",
+        "namespace {\n\n",
+    ]
+    for f in FUNCTIONS:
+        lines.append(guarded(f, f"int enter_{f.name}({f.signature()}) {{\n  const Inside inside;\n{body(f)}}}\n") + "\n")
+    lines += ["}  // namespace\n", "}  // namespace pmio\n\n", 'extern "C" {\n']
+    for f in FUNCTIONS:
+        text = ""
+        for prefix, onward in (("MPI_", "next"), ("PMPI_", "profiled")):
+            text += (
+                f"PMIO_EXPORT int {prefix}{f.name}({f.signature()}) {{\n"
+                f"  if (pmio::Inside::depth > 0) return pmio::next_functions.{f.name}.{onward}()({f.arguments()});\n"
+                f"  return pmio::enter_{f.name}({f.arguments()});\n"
+                "}\n"
+            )
+        lines.append(guarded(f, text))
+    lines.append('}  // extern "C"\n')
+    return "".join(lines)
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1]) / "mpi"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "next_functions.h").write_text(next_functions())
+    (directory / "entry_points.cpp").write_text(entry_points())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+#include "mpi/handle.h"
+
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace pmio {
+namespace {
+
+struct Table {
+  std::shared_mutex mutex;
+  std::unordered_map<MPI_File, std::unique_ptr<Handle>> handles;
+};
+
+// Never destroyed: calls may come from other libraries' destructors.
+Table& table() {
+  static Table& instance = *new Table;
+  return instance;
+}
+
+// Counts changes of the table, so that a thread knows whether what it found last still holds.
+std::atomic<uint64_t> generation{1};
+
+struct Last {
+  uint64_t generation;
+  MPI_File file;
+  Handle* handle;
+};
+thread_local Last last{};
+
+}  // namespace
+
+Handle* find_handle(MPI_File file) {
+  // Acquire: who sees the generation sees the handle that it was raised for.
+  const uint64_t now = generation.load(std::memory_order_acquire);
+  if (last.generation == now && last.file == file) return last.handle;
+  Table& all = table();
+  const std::shared_lock lock(all.mutex);
+  const auto found = all.handles.find(file);
+  last = {now, file, found == all.handles.end() ? nullptr : found->second.get()};
+  return last.handle;
+}
+
+void add_handle(std::unique_ptr<Handle> handle) {
+  Table& all = table();
+  const std::unique_lock lock(all.mutex);
+  all.handles[handle->real] = std::move(handle);
+  generation.fetch_add(1, std::memory_order_release);
+}
+
+std::unique_ptr<Handle> take_handle(MPI_File file) {
+  Table& all = table();
+  const std::unique_lock lock(all.mutex);
+  const auto found = all.handles.find(file);
+  if (found == all.handles.end()) return nullptr;
+  std::unique_ptr<Handle> handle = std::move(found->second);
+  all.handles.erase(found);
+  generation.fetch_add(1, std::memory_order_release);
+  return handle;
+}
+
+void drop_handles() {
+  Table& all = table();
+  const std::unique_lock lock(all.mutex);
+  all.handles.clear();
+  generation.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace pmio

@@ -1,0 +1,71 @@
+// What pmio knows of an open MPI_File, and the table to find it by.
+//
+// A handle logs (its reads and writes are served by node's File) or is handed on (by the MPI library). It
+// starts as all ranks of the open agree, and may be handed on later, by a collective call; it never comes
+// back.
+//
+// Threads: find_handle any thread, without a lock where the thread asks for the same file as before. A Handle
+// stays until MPI_File_close, which the program does not call while another thread still uses the file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "mpi/held_type.h"
+#include "mpi/hints.h"
+#include "mpi/next.h"
+#include "mpi/shared_pointer.h"
+#include "node/file.h"
+#include "view/view.h"
+
+namespace pmio {
+
+enum class Direction { read, write };
+enum class Pointer { explicit_offset, individual, shared };
+
+struct Handle {
+  MPI_File real = MPI_FILE_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;  // a duplicate; null where the handle never logged
+  int rank = 0, ranks = 1;        // in comm
+  int amode = 0;
+  std::string path;  // absolute; empty where the handle never logged
+  Hints hints;
+  std::shared_ptr<File> file;  // null where the handle never logged
+  std::atomic<bool> logs{false};
+
+  // The view, and the individual pointer in it (etypes). The library's own handle keeps the view it was
+  // opened with until the handle is handed on.
+  FileView view;
+  HeldType etype, filetype;
+  std::mutex pointer_mutex;  // guards position
+  int64_t position = 0;
+  std::atomic<uint32_t> collective_writes{0};
+
+  std::unique_ptr<SharedPointer> shared;
+  uint64_t view_epoch = 0;  // set_views so far
+  int64_t shared_start =
+      0;  // of the current epoch's shared pointer: not 0 before the first set_view of an append
+
+  struct Split {
+    bool active = false;
+    Direction direction = Direction::read;
+    Pointer pointer = Pointer::individual;
+    uint64_t bytes = 0;
+  } split;
+
+  std::atomic<bool> said_error{false};  // one line per handle is enough
+
+  bool can_write() const { return (amode & MPI_MODE_RDONLY) == 0; }
+  bool can_read() const { return (amode & MPI_MODE_WRONLY) == 0; }
+};
+
+Handle* find_handle(MPI_File file);
+void add_handle(std::unique_ptr<Handle> handle);
+std::unique_ptr<Handle> take_handle(MPI_File file);
+// Forgets all: for MPI_Finalize, after which the program cannot close its files any more.
+void drop_handles();
+
+}  // namespace pmio

@@ -1,0 +1,190 @@
+#include "mpi/hints.h"
+
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace pmio {
+namespace {
+
+constexpr std::string_view kPrefix = "pmio_";
+
+Status bad_value(std::string_view key, std::string_view value, const char* expected) {
+  return {Code::invalid, "hint " + std::string(key) + ": '" + std::string(value) + "' is not " + expected};
+}
+
+Status set_bytes(uint64_t& into, std::string_view key, std::string_view value) {
+  const Result<uint64_t> bytes = parse_bytes(value);
+  if (!bytes.ok()) return bad_value(key, value, "a size such as 67108864, 64M or 1GiB");
+  into = bytes.value();
+  return {};
+}
+
+Status set_switch(bool& into, std::string_view key, std::string_view value) {
+  constexpr std::array<std::string_view, 5> kOn{"1", "on", "true", "yes", "enable"};
+  constexpr std::array<std::string_view, 5> kOff{"0", "off", "false", "no", "disable"};
+  const bool on = std::find(kOn.begin(), kOn.end(), value) != kOn.end();
+  if (!on && std::find(kOff.begin(), kOff.end(), value) == kOff.end()) {
+    return bad_value(key, value, "on or off");
+  }
+  into = on;
+  return {};
+}
+
+Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
+  if (value == "twophase" || value == "independent") {
+    return {Code::unsupported,
+            "hint pmio_mode: '" + std::string(value) + "' is not available in this version; auto is used"};
+  }
+  if (value == "auto")
+    hints.mode = Mode::automatic;
+  else if (value == "log")
+    hints.mode = Mode::log;
+  else if (value == "off")
+    hints.mode = Mode::off;
+  else
+    return bad_value(key, value, "auto, log or off");
+  return {};
+}
+
+Status set_durability(Hints& hints, std::string_view key, std::string_view value) {
+  if (value == "always")
+    hints.durability = Durability::always;
+  else if (value == "sync")
+    hints.durability = Durability::sync;
+  else if (value == "none")
+    hints.durability = Durability::none;
+  else
+    return bad_value(key, value, "always, sync or none");
+  return {};
+}
+
+Status set_directory(Hints& hints, std::string_view key, std::string_view value) {
+  if (value.empty() || value[0] != '/') return bad_value(key, value, "an absolute path");
+  hints.directory = value;
+  return {};
+}
+
+Status set_stats(Hints& hints, std::string_view key, std::string_view value) {
+  if (value == "0" || value == "off")
+    hints.stats = 0;
+  else if (value == "1" || value == "on")
+    hints.stats = 1;
+  else
+    return bad_value(key, value, "0 or 1");
+  return {};
+}
+
+Status set_striping_factor(Hints& hints, std::string_view key, std::string_view value) {
+  uint64_t servers = 0;
+  PMIO_TRY(set_bytes(servers, key, value));
+  if (servers > UINT32_MAX) return bad_value(key, value, "a number of servers");
+  hints.layout.striping_factor = static_cast<uint32_t>(servers);
+  return {};
+}
+
+const std::array<std::string_view, 7> kKeys{"pmio_mode",         "pmio_dir",        "pmio_log_size",
+                                            "pmio_index_memory", "pmio_durability", "pmio_background",
+                                            "pmio_stats"};
+
+std::string_view take_until(std::string_view& text, char separator) {
+  const size_t at = text.find(separator);
+  const std::string_view head = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return head;
+}
+
+bool matches(const std::string& pattern, const std::string& filename) {
+  const size_t slash = filename.rfind('/');
+  const std::string last = slash == std::string::npos ? filename : filename.substr(slash + 1);
+  return fnmatch(pattern.c_str(), filename.c_str(), 0) == 0 || fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
+  if (key == "striping_unit") return set_bytes(hints.layout.striping_unit, key, value);
+  if (key == "striping_factor") return set_striping_factor(hints, key, value);
+  if (key.substr(0, kPrefix.size()) != kPrefix) return {};
+  if (key == "pmio_mode") return set_mode(hints, key, value);
+  if (key == "pmio_dir") return set_directory(hints, key, value);
+  if (key == "pmio_log_size") return set_bytes(hints.log_bytes, key, value);
+  if (key == "pmio_index_memory") return set_bytes(hints.index_bytes, key, value);
+  if (key == "pmio_durability") return set_durability(hints, key, value);
+  if (key == "pmio_background") return set_switch(hints.background, key, value);
+  if (key == "pmio_stats") return set_stats(hints, key, value);
+  return {Code::invalid, "hint " + std::string(key) +
+                             " is unknown; known are pmio_mode, pmio_dir, pmio_log_size, " +
+                             "pmio_index_memory, pmio_durability, pmio_background, pmio_stats"};
+}
+
+std::vector<HintPair> environment_hints() {
+  std::vector<HintPair> pairs;
+  for (const std::string_view key : kKeys) {
+    std::string name(key);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (const char* value = std::getenv(name.c_str())) pairs.emplace_back(key, value);
+  }
+  return pairs;
+}
+
+std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
+                                     std::vector<std::string>* complaints) {
+  std::vector<HintPair> pairs;
+  while (!text.empty()) {
+    std::string_view group = take_until(text, ',');
+    if (group.empty()) continue;
+    const std::string pattern(take_until(group, ':'));
+    while (!group.empty()) {
+      std::string_view setting = take_until(group, ':');
+      const size_t equals = setting.find('=');
+      if (equals == std::string_view::npos || equals == 0) {
+        complaints->push_back("PMIO_HINTS: '" + std::string(setting) + "' for '" + pattern +
+                              "' is not key=value");
+      } else if (matches(pattern, filename)) {
+        pairs.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+      }
+    }
+  }
+  return pairs;
+}
+
+std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory) {
+  constexpr std::array<const char*, 3> kDurability{"always", "sync", "none"};
+  return {{"pmio_mode", logs ? "log" : "off"},
+          {"pmio_dir", directory},
+          {"pmio_log_size", std::to_string(hints.log_bytes)},
+          {"pmio_index_memory", std::to_string(hints.index_bytes)},
+          {"pmio_durability", kDurability[static_cast<size_t>(hints.durability)]},
+          {"pmio_background", hints.background ? "on" : "off"},
+          {"pmio_stats", std::to_string(hints.stats)}};
+}
+
+std::string default_log_directory() {
+  const std::string name = "/pmio-" + std::to_string(geteuid());
+  if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm" + name;
+  const char* temporary = std::getenv("TMPDIR");
+  return (temporary != nullptr && temporary[0] == '/' ? std::string(temporary) : std::string("/tmp")) + name;
+}
+
+Result<uint64_t> parse_bytes(std::string_view text) {
+  const Status invalid(Code::invalid, "not a size: '" + std::string(text) + "'");
+  uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return invalid;
+  std::string unit(rest, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (unit.empty() || unit == "B") return number;
+  const size_t power = std::string_view("KMGT").find(unit[0]);
+  const std::string_view tail = std::string_view(unit).substr(1);
+  if (power == std::string_view::npos || (!tail.empty() && tail != "B" && tail != "IB")) return invalid;
+  const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
+  if (number > (UINT64_MAX >> shift)) return invalid;
+  return number << shift;
+}
+
+}  // namespace pmio

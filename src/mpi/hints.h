@@ -1,0 +1,61 @@
+// The hints that pmio understands, and the three texts they come from. docs/hints.md is the user's page of
+// this.
+//
+// Later sources win: the environment (the site's default), MPI_Info (the program's choice), PMIO_HINTS (the
+// user's override). Knows no MPI; reading an MPI_Info is in handle_hints.h. Threads: values and pure
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "layout/layout.h"
+#include "medium/medium.h"
+
+namespace pmio {
+
+enum class Mode { automatic, log, off };
+
+struct Hints {
+  Mode mode = Mode::automatic;               // pmio_mode
+  std::string directory;                     // pmio_dir; empty: default_log_directory()
+  uint64_t log_bytes = 0;                    // pmio_log_size, of a rank; 0: chosen from the medium
+  uint64_t index_bytes = 256 << 20;          // pmio_index_memory
+  Durability durability = Durability::sync;  // pmio_durability
+  bool background = true;                    // pmio_background
+  int stats = 0;                             // pmio_stats
+  LayoutHints layout;                        // striping_unit, striping_factor
+};
+
+using HintPair = std::pair<std::string, std::string>;
+
+// Sets what key says. A key that is neither pmio's nor a striping hint changes nothing and is ok. invalid: an
+// unknown pmio_ key, or a value that its key does not take; the hints are then unchanged, and the message is
+// for the user. unsupported: a value that this version cannot serve yet; unchanged too.
+Status set_hint(Hints& hints, std::string_view key, std::string_view value);
+
+// The hints of the environment PMIO_<KEY>, as pmio_<key>. PMIO_HINTS is not among them.
+std::vector<HintPair> environment_hints();
+
+// The pairs that text ("pattern:key=value:key=value,pattern2:...") gives to a file: where the shell pattern
+// matches the name as the program gave it, or its last component. Keys are as written, pmio's or the MPI
+// library's own. Malformed parts are left out and named in complaints.
+std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
+                                     std::vector<std::string>* complaints);
+
+// The pmio_ hints in force, as MPI_File_get_info shows them.
+std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory);
+
+// Where logs go when nobody says: /dev/shm/pmio-<uid> where /dev/shm can be written, else below $TMPDIR or
+// /tmp.
+std::string default_log_directory();
+
+// "4096", "64M", "64MiB", "1G": bytes, with powers of 1024. invalid for anything else, and where it
+// overflows.
+Result<uint64_t> parse_bytes(std::string_view text);
+
+}  // namespace pmio

@@ -1,0 +1,74 @@
+#include "mpi/info.h"
+
+#include <cstdlib>
+
+#include "mpi/errors.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+void apply(const std::vector<HintPair>& pairs, const char* source, bool say, Hints* hints) {
+  for (const auto& [key, value] : pairs) {
+    const Status status = set_hint(*hints, key, value);
+    // The MPI library has its own opinion on bad values of its own hints.
+    if (!status.ok() && say && key.rfind("pmio_", 0) == 0)
+      complain_once(status.message() + " (from " + source + ")");
+  }
+}
+
+}  // namespace
+
+GivenInfo::~GivenInfo() {
+  if (own_) mpi().Info_free(&info_);
+}
+
+void GivenInfo::set(const std::string& key, const std::string& value) {
+  if (!own_) {
+    MPI_Info copy = MPI_INFO_NULL;
+    const int code = info_ == MPI_INFO_NULL ? mpi().Info_create(&copy) : mpi().Info_dup(info_, &copy);
+    if (code != MPI_SUCCESS) return;
+    info_ = copy;
+    own_ = true;
+  }
+  mpi().Info_set(info_, key.c_str(), value.c_str());
+}
+
+std::vector<HintPair> pairs_of(MPI_Info info) {
+  std::vector<HintPair> pairs;
+  int keys = 0;
+  if (info == MPI_INFO_NULL || mpi().Info_get_nkeys(info, &keys) != MPI_SUCCESS) return pairs;
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1] = "";
+    int length = 0, there = 0;
+    mpi().Info_get_nthkey(info, i, key);
+    mpi().Info_get_valuelen(info, key, &length, &there);
+    if (!there) continue;
+    std::string value(static_cast<size_t>(length) + 1, '\0');
+    mpi().Info_get(info, key, length, value.data(), &there);
+    value.resize(static_cast<size_t>(length));
+    pairs.emplace_back(key, value);
+  }
+  return pairs;
+}
+
+void read_info(MPI_Info info, bool say, Hints* hints) { apply(pairs_of(info), "MPI_Info", say, hints); }
+
+Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given) {
+  Hints hints = site_hints(false);
+  read_info(info, say, &hints);
+  const char* text = std::getenv("PMIO_HINTS");
+  if (text == nullptr) return hints;
+  std::vector<std::string> complaints;
+  const std::vector<HintPair> pairs = override_hints(text, filename, &complaints);
+  for (const std::string& complaint : complaints) {
+    if (say) complain_once(complaint);
+  }
+  apply(pairs, "PMIO_HINTS", say, &hints);
+  for (const auto& [key, value] : pairs) {
+    if (key.rfind("pmio_", 0) != 0) given->set(key, value);
+  }
+  return hints;
+}
+
+}  // namespace pmio

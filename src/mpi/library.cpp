@@ -1,0 +1,75 @@
+#include "mpi/library.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "view/mpi_calls.h"
+
+namespace pmio {
+namespace {
+
+// For programs that load their MPI out of everybody's sight. Only this family's: another one's functions
+// would take our handles for something else.
+#ifdef OPEN_MPI
+constexpr const char* kLibraries[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
+#else
+constexpr const char* kLibraries[] = {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
+#endif
+
+bool is_ours(void* address) {
+  static void* const own_base = [] {
+    Dl_info own{};
+    dladdr(reinterpret_cast<void*>(&find_mpi_symbol), &own);
+    return own.dli_fbase;
+  }();
+  Dl_info info{};
+  return dladdr(address, &info) != 0 && info.dli_fbase == own_base;
+}
+
+bool is_function(const char* name) {
+  return std::strncmp(name, "MPI_", 4) == 0 || std::strncmp(name, "PMPI_", 5) == 0;
+}
+
+}  // namespace
+
+void* find_mpi_symbol(const char* name) {
+  // Data is where everybody sees it, which may be a copy in the program itself; functions are those behind
+  // ours.
+  void* address = dlsym(is_function(name) ? RTLD_NEXT : RTLD_DEFAULT, name);
+  if (address != nullptr && !is_ours(address)) return address;
+  for (const char* library : kLibraries) {
+    void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    address = dlsym(handle, name);
+    dlclose(handle);  // the program's own reference keeps it
+    if (address != nullptr && !is_ours(address)) return address;
+  }
+  return nullptr;
+}
+
+void* require_mpi_symbol(const char* name) {
+  void* address = find_mpi_symbol(name);
+  if (address == nullptr) {
+    std::fprintf(stderr,
+                 "pmio: no %s in this program's MPI library: is libpmio the one for it? See `pmio doctor`\n",
+                 name);
+    std::abort();
+  }
+  return address;
+}
+
+bool bind_mpi_library() {
+  bool complete = bind_mpi_calls(&find_mpi_symbol);
+#define PMIO_BIND(name)                                                                                \
+  mpi_functions.name = reinterpret_cast<decltype(mpi_functions.name)>(find_mpi_symbol("PMPI_" #name)); \
+  complete = complete && mpi_functions.name != nullptr;
+  PMIO_MPI_CALLS(PMIO_BIND)
+#undef PMIO_BIND
+  return complete;
+}
+
+}  // namespace pmio

@@ -1,0 +1,38 @@
+// The MPI library of this process, found at run time: nothing here refers to it at link time.
+#pragma once
+
+#include "view/mpi_compat.h"
+
+namespace pmio {
+
+// The library's definition of a symbol, or a profiler's that stands between; never this library's own.
+// nullptr where there is none. Threads: any.
+void* find_mpi_symbol(const char* name);
+
+// As find_mpi_symbol, for what no program can run without: says so and ends the process where there is none.
+void* require_mpi_symbol(const char* name);
+
+// What pmio calls for itself; the files' functions are in next_functions.
+#define PMIO_MPI_CALLS(X)                                                                               \
+  X(Allreduce)                                                                                          \
+  X(Barrier) X(Bcast) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_size) X(Comm_split_type) X(Exscan)   \
+      X(File_call_errhandler) X(Gather) X(Get_library_version) X(Grequest_complete) X(Grequest_start)   \
+          X(Info_create) X(Info_dup) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)      \
+              X(Info_get_valuelen) X(Info_set) X(Pack) X(Pack_size) X(Status_set_cancelled)             \
+                  X(Status_set_elements_x) X(Type_dup) X(Type_free) X(Type_get_envelope) X(Type_size_x) \
+                      X(Unpack)
+
+struct MpiFunctions {
+#define PMIO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
+  PMIO_MPI_CALLS(PMIO_DECLARE)
+#undef PMIO_DECLARE
+};
+
+// Fills mpi() and the view's table; false where the library lacks something. Once, before any use of them or
+// of a handle constant such as MPI_COMM_WORLD.
+bool bind_mpi_library();
+
+inline MpiFunctions mpi_functions;
+inline const MpiFunctions& mpi() { return mpi_functions; }
+
+}  // namespace pmio

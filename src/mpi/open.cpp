@@ -1,0 +1,205 @@
+// MPI_File_open, MPI_File_close, MPI_File_delete.
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "mpi/calls.h"
+#include "mpi/errors.h"
+#include "mpi/info.h"
+#include "mpi/next_functions.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+constexpr int64_t kNobody = INT64_MAX;
+
+// The name without a file-system prefix such as "ufs:" or "lustre:". ROMIO takes any word of two or more
+// letters before a colon for one; Open MPI opens a file of the literal name.
+std::string without_prefix(const std::string& name) {
+#ifdef OPEN_MPI
+  struct stat facts {};
+  if (stat(name.c_str(), &facts) == 0) return name;
+#endif
+  const size_t colon = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789");
+  if (colon == std::string::npos || colon < 2 || name[colon] != ':') return name;
+  return name.substr(colon + 1);
+}
+
+// Absolute, the directory's links resolved, so that a name means the same file after a chdir. Empty where the
+// directory cannot be resolved.
+std::string absolute_path(const char* filename) {
+  const std::string name = without_prefix(filename);
+  const size_t slash = name.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : name.substr(0, slash + 1);
+  char* resolved = realpath(directory.c_str(), nullptr);
+  if (resolved == nullptr) return {};
+  std::string path(resolved);
+  std::free(resolved);
+  if (path.back() != '/') path += '/';
+  return path + (slash == std::string::npos ? name : name.substr(slash + 1));
+}
+
+// What one rank can say about logging a file, before all ranks agree.
+struct Attempt {
+  std::shared_ptr<File> file;  // null: this rank cannot
+  int64_t size_bytes = 0;
+  Status misconfigured;  // a reason that the user should hear
+};
+
+Attempt attempt(Handle& handle) {
+  Attempt result;
+  if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
+  Result<Job*> job = Process::instance().job(handle.hints);
+  if (!job.ok()) {
+    result.misconfigured = job.status();
+    return result;
+  }
+  Job::OpenOptions options;
+  options.path = handle.path;
+  options.read_only = !handle.can_write();
+  options.layout = handle.hints.layout;
+  Result<std::shared_ptr<File>> file = job.value()->open(options);
+  if (!file.ok()) {
+    // invalid: not a regular file, and access: writable but not readable, say; nobody needs to hear of these.
+    const Code code = file.status().code();
+    if (code != Code::invalid && code != Code::access) result.misconfigured = file.status();
+    return result;
+  }
+  const Result<uint64_t> size = file.value()->size_bytes();
+  if (!size.ok()) return result;
+  result.size_bytes = static_cast<int64_t>(size.value());
+  result.file = std::move(file.value());
+  return result;
+}
+
+// All ranks learn in one step: the lowest rank that cannot log, and the lowest that has a reason to tell; the
+// size of the file, as the furthest of them saw it; and a number that tells this open from all others of the
+// job.
+struct Agreement {
+  int64_t cannot = kNobody;
+  int64_t tells = kNobody;
+  int64_t minus_size = 0;
+  int64_t number = kNobody;
+};
+
+Agreement agree(Handle& handle, const Attempt& mine) {
+  static std::atomic<int64_t> opened{0};
+  Agreement local, all;
+  if (!mine.file) local.cannot = handle.rank;
+  if (!mine.misconfigured.ok()) local.tells = handle.rank;
+  local.minus_size = -mine.size_bytes;
+  if (handle.rank == 0) {
+    int world = 0;
+    mpi().Comm_rank(MPI_COMM_WORLD, &world);
+    local.number = static_cast<int64_t>(world) << 32 | opened.fetch_add(1);
+  }
+  mpi().Allreduce(&local, &all, 4, MPI_INT64_T, MPI_MIN, handle.comm);
+  return all;
+}
+
+// Collective over the communicator of the open: decides whether the handle logs.
+void start_logging(Handle& handle, MPI_Comm comm) {
+  if (mpi().Comm_dup(comm, &handle.comm) != MPI_SUCCESS) return;
+  mpi().Comm_rank(handle.comm, &handle.rank);
+  mpi().Comm_size(handle.comm, &handle.ranks);
+  Attempt mine = attempt(handle);
+  const Agreement all = agree(handle, mine);
+  if (all.tells == handle.rank) {
+    complain_once(mine.misconfigured.message() + "; the program runs on without the log");
+  }
+  if (all.cannot != kNobody) {
+    mpi().Comm_free(&handle.comm);
+    if (Job* job = Process::instance().joined()) count(job->counters().files_passed_through);
+    return;
+  }
+  handle.file = std::move(mine.file);
+  if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = -all.minus_size;
+  Job* job = Process::instance().joined();
+  handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(all.number));
+  handle.view = FileView::bytes().value();
+  handle.etype = HeldType(MPI_BYTE);
+  handle.filetype = HeldType(MPI_BYTE);
+  handle.logs = true;
+}
+
+// Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
+int drain_for_close(Handle& handle) {
+  // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
+  mpi().Barrier(handle.comm);
+  Status status;
+  if (handle.amode & MPI_MODE_DELETE_ON_CLOSE) {
+    status = handle.file->discard();
+  } else {
+    status = handle.file->drain();
+  }
+  mpi().Barrier(handle.comm);
+  const Status released = handle.file->release();
+  if (status.ok()) status = released;
+  if (status.ok()) status = handle.file->take_error();
+  const int mine = error_class(status);
+  int worst = MPI_SUCCESS;
+  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  if (!status.ok()) {
+    complain_once(status.message() + "; the log is kept in " + Process::instance().joined()->directory() +
+                  ": `pmio recover` completes the file");
+  }
+  return worst;
+}
+
+int stop_logging(Handle& handle) {
+  const int code = drain_for_close(handle);
+  if (handle.rank == 0 && handle.shared) handle.shared->remove();
+  handle.file.reset();
+  return code;
+}
+
+}  // namespace
+
+int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  Process& process = Process::instance();
+  if (!process.can_log() || filename == nullptr) {
+    return next_functions.File_open.next()(comm, filename, amode, info, fh);
+  }
+  int rank = -1;
+  if (comm != MPI_COMM_NULL) mpi().Comm_rank(comm, &rank);
+  GivenInfo given(info);
+  auto handle = std::make_unique<Handle>();
+  handle->hints = hints_for(filename, info, rank == 0, &given);
+  const int code = next_functions.File_open.next()(comm, filename, amode, given.get(), fh);
+  if (code != MPI_SUCCESS) return code;
+  handle->real = *fh;
+  handle->amode = amode;
+  if ((amode & MPI_MODE_SEQUENTIAL) == 0) {
+    handle->path = absolute_path(filename);
+    start_logging(*handle, comm);
+  }
+  add_handle(std::move(handle));
+  return code;
+}
+
+int file_close(MPI_File* fh) {
+  if (fh == nullptr || find_handle(*fh) == nullptr) return next_functions.File_close.next()(fh);
+  // The handle leaves the table first: another thread may get the same MPI_File from an open as soon as it is
+  // closed.
+  const std::unique_ptr<Handle> handle = take_handle(*fh);
+  int error = MPI_SUCCESS;
+  if (handle->file) error = raise_code(*handle, stop_logging(*handle));
+  const int code = next_functions.File_close.next()(fh);
+  if (handle->comm != MPI_COMM_NULL) mpi().Comm_free(&handle->comm);
+  return error != MPI_SUCCESS ? error : code;
+}
+
+int file_delete(const char* filename, MPI_Info info) {
+  if (Job* job = filename == nullptr ? nullptr : Process::instance().joined()) {
+    const std::string path = absolute_path(filename);
+    // Discarded first, or a crash between the two would bring the file's bytes back from the dead.
+    if (const std::shared_ptr<File> file = path.empty() ? nullptr : job->find(path)) {
+      const Status status = file->discard();
+      if (!status.ok()) complain_once(status.message());
+    }
+  }
+  return next_functions.File_delete.next()(filename, info);
+}
+
+}  // namespace pmio

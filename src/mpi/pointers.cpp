@@ -1,0 +1,129 @@
+// File pointers: individual, shared, and their way into the library's own handle when pmio steps aside.
+#include "mpi/pointers.h"
+
+#include "mpi/calls.h"
+#include "mpi/errors.h"
+#include "mpi/next_functions.h"
+
+namespace pmio {
+namespace {
+
+// Where MPI_File_seek goes to from `current`; MPI_ERR_ARG: nowhere that exists.
+int seek_target(Handle& handle, MPI_Offset offset, int whence, int64_t current, int64_t* target) {
+  if (whence == MPI_SEEK_SET) {
+    *target = offset;
+  } else if (whence == MPI_SEEK_CUR) {
+    *target = current + offset;
+  } else if (whence == MPI_SEEK_END) {
+    const Result<uint64_t> size = handle.file->size_bytes();
+    if (!size.ok()) return error_class(size.status());
+    *target = handle.view.end_of_file(static_cast<int64_t>(size.value())) + offset;
+  } else {
+    return MPI_ERR_ARG;
+  }
+  return *target < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
+}
+
+int set_library_pointers(Handle& handle) {
+  int64_t shared = 0;
+  if (handle.rank == 0) {
+    const Result<int64_t> value = shared_fetch_add(handle, 0);
+    if (value.ok()) shared = value.value();
+  }
+  mpi().Bcast(&shared, 1, MPI_INT64_T, 0, handle.comm);
+  const int code = next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
+  // Only where it moved: the library makes a file of its own for its shared pointer.
+  if (code != MPI_SUCCESS || shared == 0) return code;
+  return next_functions.File_seek_shared.next()(handle.real, shared, MPI_SEEK_SET);
+}
+
+}  // namespace
+
+Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
+  return handle.shared->fetch_add(handle.view_epoch, handle.shared_start, by);
+}
+
+Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
+  int64_t before = 0, start = -1;
+  mpi().Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, handle.comm);
+  const int last = handle.ranks - 1;
+  if (handle.rank == 0) before = 0;  // Exscan leaves it undefined there
+  Status status;
+  if (handle.rank == last) {
+    const Result<int64_t> value = shared_fetch_add(handle, before + mine);
+    if (value.ok()) start = value.value();
+    status = value.status();
+  }
+  mpi().Bcast(&start, 1, MPI_INT64_T, last, handle.comm);
+  if (!status.ok()) return status;
+  if (start < 0) return Status(Code::io, "the shared file pointer of " + handle.path + " cannot be used");
+  return start + before;
+}
+
+int step_aside(Handle& handle) {
+  mpi().Barrier(handle.comm);
+  const Status drained = handle.file->drain();
+  const int mine = error_class(drained);
+  int worst = MPI_SUCCESS;
+  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  if (worst != MPI_SUCCESS) {
+    if (!drained.ok()) complain_once(drained.message());
+    return raise_code(handle, worst);
+  }
+  int code = next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
+                                                 handle.filetype.get(), "native", MPI_INFO_NULL);
+  if (code == MPI_SUCCESS) code = set_library_pointers(handle);
+  handle.file->invalidate_cache();
+  handle.logs = false;
+  return code;
+}
+
+Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {
+  if (!handle.logs) return std::nullopt;
+  const std::lock_guard lock(handle.pointer_mutex);
+  int64_t target = 0;
+  if (const int code = seek_target(handle, offset, whence, handle.position, &target))
+    return raise_code(handle, code);
+  handle.position = target;
+  return MPI_SUCCESS;
+}
+
+Answer file_get_position(Handle& handle, MPI_Offset* offset) {
+  if (!handle.logs) return std::nullopt;
+  const std::lock_guard lock(handle.pointer_mutex);
+  *offset = handle.position;
+  return MPI_SUCCESS;
+}
+
+Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp) {
+  if (!handle.logs || offset < 0) return std::nullopt;
+  if (!handle.view.reaches(offset, 0)) return raise_code(handle, MPI_ERR_ARG);
+  *disp = handle.view.byte_offset(offset);
+  return MPI_SUCCESS;
+}
+
+Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
+  if (!handle.logs) return std::nullopt;
+  // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
+  mpi().Barrier(handle.comm);
+  int code = MPI_SUCCESS;
+  if (handle.rank == 0) {
+    int64_t target = 0;
+    const Result<int64_t> current = shared_fetch_add(handle, 0);
+    code = current.ok() ? seek_target(handle, offset, whence, current.value(), &target)
+                        : error_class(current.status());
+    if (code == MPI_SUCCESS) code = error_class(handle.shared->store(handle.view_epoch, target));
+  }
+  mpi().Bcast(&code, 1, MPI_INT, 0, handle.comm);
+  return raise_code(handle, code);
+}
+
+Answer file_get_position_shared(Handle& handle, MPI_Offset* offset) {
+  if (!handle.logs) return std::nullopt;
+  const Result<int64_t> value = shared_fetch_add(handle, 0);
+  if (!value.ok()) return raise_error(handle, value.status());
+  *offset = value.value();
+  return MPI_SUCCESS;
+}
+
+}  // namespace pmio

@@ -1,0 +1,20 @@
+// The shared file pointer of a handle, in etypes of its view.
+#pragma once
+
+#include "mpi/handle.h"
+
+namespace pmio {
+
+// Adds `by` and returns the value before. Local.
+Result<int64_t> shared_fetch_add(Handle& handle, int64_t by);
+
+// Collective: gives each rank, in rank order, its `mine` etypes; returns where they start. io on all ranks
+// where it failed.
+Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine);
+
+// Collective: drains, gives the library's handle the view and the pointers of this one, and hands on from now
+// on. On an error, the same on all ranks, the handle logs as before; the error has been through the error
+// handler.
+int step_aside(Handle& handle);
+
+}  // namespace pmio

@@ -1,0 +1,147 @@
+#include "mpi/process.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+
+#include "mpi/calls.h"
+#include "mpi/errors.h"
+#include "mpi/next_functions.h"
+#include "mpi/summary.h"
+
+namespace pmio {
+namespace {
+
+JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks) {
+  JobOptions options;
+  options.directory = hints.directory.empty() ? default_log_directory() : hints.directory;
+  options.id = id;
+  options.rank = static_cast<uint32_t>(rank);
+  options.ranks = static_cast<uint32_t>(ranks);
+  options.capacity_bytes = hints.log_bytes;
+  options.index_bytes = hints.index_bytes;
+  options.durability = hints.durability;
+  options.background = hints.background;
+  return options;
+}
+
+bool all_on_this_node(int ranks) {
+  MPI_Comm node = MPI_COMM_NULL;
+  int here = 0;
+  if (mpi().Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
+    return false;
+  mpi().Comm_size(node, &here);
+  mpi().Comm_free(&node);
+  return here == ranks;
+}
+
+uint64_t random_id() {
+  uint64_t id = 0;
+  while (getrandom(&id, sizeof id, 0) != sizeof id && errno == EINTR) {
+  }
+  return id;
+}
+
+}  // namespace
+
+Hints site_hints(bool say) {
+  Hints hints;
+  for (const auto& [key, value] : environment_hints()) {
+    const Status status = set_hint(hints, key, value);
+    if (!status.ok() && say) complain_once(status.message() + " (from the environment)");
+  }
+  return hints;
+}
+
+// Never destroyed, since other libraries' destructors may still call MPI.
+Process& Process::instance() {
+  static Process& process = *new Process;
+  return process;
+}
+
+void Process::start() {
+  if (!bind_mpi_library()) {
+    complain_once("this MPI library lacks functions that pmio needs; the program runs on without the log");
+    return;
+  }
+  mpi().Comm_rank(MPI_COMM_WORLD, &rank_);
+  mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
+  const int wanted = site_hints(rank_ == 0).mode == Mode::off ? 0 : 1;
+  int all_want = 0;
+  mpi().Allreduce(&wanted, &all_want, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (all_want == 0 || !all_on_this_node(ranks_)) return;
+  if (rank_ == 0) id_ = random_id();
+  mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  can_log_ = true;
+}
+
+Result<Job*> Process::job(const Hints& hints) {
+  const std::lock_guard lock(mutex_);
+  if (job_) return job_.get();
+  if (!join_error_.ok()) return join_error_;
+  Result<std::unique_ptr<Job>> joined = Job::join(job_options(hints, id_, rank_, ranks_));
+  if (!joined.ok()) {
+    join_error_ = joined.status();
+    return join_error_;
+  }
+  job_ = std::move(joined.value());
+  hints_ = hints;
+  hints_.directory = job_->options().directory;
+  hints_.log_bytes = job_->options().capacity_bytes;
+  return job_.get();
+}
+
+Job* Process::joined() {
+  const std::lock_guard lock(mutex_);
+  return job_.get();
+}
+
+Hints Process::job_hints() {
+  const std::lock_guard lock(mutex_);
+  return hints_;
+}
+
+void Process::finish() {
+  if (!can_log_) return;
+  can_log_ = false;
+  const int mine = hints_.stats;
+  int level = 0;
+  mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  drop_handles();
+  report(level);
+  const std::lock_guard lock(mutex_);
+  job_.reset();
+}
+
+void Process::report(int stats_level) {
+  static const Counters none;
+  Job* job = joined();
+  if (job != nullptr) {
+    RunFacts facts = run_facts(rank_, ranks_);
+    facts.job = id_;
+    facts.log_directory = job->options().directory;
+    facts.medium = medium_kind_name(job->medium().kind());
+    const Status written = write_statistics(facts.log_directory, facts, job->counters());
+    if (!written.ok()) complain_once("statistics are not kept: " + written.message());
+  }
+  if (stats_level > 0) print_summary(job != nullptr ? job->counters() : none, rank_, ranks_);
+}
+
+int init(int* argc, char*** argv) {
+  const int code = next_functions.Init.next()(argc, argv);
+  if (code == MPI_SUCCESS) Process::instance().start();
+  return code;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int code = next_functions.Init_thread.next()(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) Process::instance().start();
+  return code;
+}
+
+int finalize() {
+  Process::instance().finish();
+  return next_functions.Finalize.next()();
+}
+
+}  // namespace pmio

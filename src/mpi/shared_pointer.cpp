@@ -1,0 +1,94 @@
+#include "mpi/shared_pointer.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace pmio {
+namespace {
+
+constexpr size_t kSlots = 4;
+constexpr size_t kFileBytes = 4096;
+
+int lock_file(int fd, short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  int result;
+  do {
+    result = fcntl(fd, F_OFD_SETLKW, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+class SharedPointer::Locked {
+ public:
+  explicit Locked(SharedPointer& pointer) : guard_(pointer.mutex_), fd_(-1) {
+    status_ = pointer.map();
+    if (status_.ok() && lock_file(pointer.fd_, F_WRLCK) != 0) {
+      status_ = Status::from_errno(errno, "cannot lock the shared file pointer " + pointer.path_);
+    }
+    if (status_.ok()) fd_ = pointer.fd_;
+  }
+  ~Locked() {
+    if (fd_ >= 0) lock_file(fd_, F_UNLCK);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  const Status& status() const { return status_; }
+
+ private:
+  std::lock_guard<std::mutex> guard_;
+  int fd_;
+  Status status_;
+};
+
+SharedPointer::~SharedPointer() {
+  if (slots_ != nullptr) munmap(slots_, kFileBytes);
+  if (fd_ >= 0) close(fd_);
+}
+
+// Called under mutex_. A new file is all zeros, which is a valid state, so creating it needs no care.
+Status SharedPointer::map() {
+  if (slots_ != nullptr) return {};
+  if (fd_ < 0) fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd_ < 0) return Status::from_errno(errno, "cannot create the shared file pointer " + path_);
+  // Reserved, since a store into a page that a full tmpfs cannot provide would be a SIGBUS.
+  if (const int error = posix_fallocate(fd_, 0, kFileBytes); error != 0) {
+    return Status::from_errno(error, "cannot reserve the shared file pointer " + path_);
+  }
+  void* memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (memory == MAP_FAILED) return Status::from_errno(errno, "cannot map the shared file pointer " + path_);
+  slots_ = static_cast<Slot*>(memory);
+  return {};
+}
+
+SharedPointer::Slot& SharedPointer::slot(uint64_t epoch, int64_t initial) {
+  Slot& slot = slots_[epoch % kSlots];
+  if (slot.epoch_plus_1 < epoch + 1) slot = {epoch + 1, initial};
+  return slot;
+}
+
+Result<int64_t> SharedPointer::fetch_add(uint64_t epoch, int64_t initial, int64_t by) {
+  const Locked locked(*this);
+  PMIO_TRY(locked.status());
+  Slot& current = slot(epoch, initial);
+  const int64_t before = current.value;
+  current.value += by;
+  return before;
+}
+
+Status SharedPointer::store(uint64_t epoch, int64_t value) {
+  const Locked locked(*this);
+  PMIO_TRY(locked.status());
+  slot(epoch, value).value = value;
+  return {};
+}
+
+void SharedPointer::remove() { unlink(path_.c_str()); }
+
+}  // namespace pmio

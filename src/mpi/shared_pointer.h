@@ -1,0 +1,50 @@
+// The shared file pointer of one handle, kept where all ranks of the node can reach it without a message: in
+// a small file of the job's directory, which the first rank to need it creates.
+//
+// MPI_File_set_view resets the pointer, but must not wait for other ranks. So each call names its epoch: how
+// many set_views the rank has done on the handle, the same number on all ranks. Whoever comes first with a
+// new epoch starts its value; the values of the last few epochs stay, for ranks that have not come to the
+// set_view yet.
+//
+// Survives the death of a rank at any point: the lock is the kernel's, on the open file. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "base/status.h"
+
+namespace pmio {
+
+class SharedPointer {
+ public:
+  explicit SharedPointer(std::string path) : path_(std::move(path)) {}
+  ~SharedPointer();
+  SharedPointer(const SharedPointer&) = delete;
+  SharedPointer& operator=(const SharedPointer&) = delete;
+
+  // Adds `by` (etypes) to the epoch's value, which starts as `initial`; returns the value before.
+  Result<int64_t> fetch_add(uint64_t epoch, int64_t initial, int64_t by);
+  Status store(uint64_t epoch, int64_t value);
+  // True where this process has used the pointer.
+  bool used() const { return slots_ != nullptr; }
+  // Removes the file; the last thing that is done with the pointer, by one rank.
+  void remove();
+
+ private:
+  struct Slot {
+    uint64_t epoch_plus_1;  // 0: never used
+    int64_t value;          // etypes
+  };
+  class Locked;
+  Status map();
+  Slot& slot(uint64_t epoch, int64_t initial);
+
+  const std::string path_;
+  std::mutex mutex_;  // the file's lock does not tell the threads of a process apart
+  int fd_ = -1;
+  Slot* slots_ = nullptr;
+};
+
+}  // namespace pmio

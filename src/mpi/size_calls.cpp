@@ -1,0 +1,60 @@
+// Size, space and sync.
+#include "mpi/calls.h"
+#include "mpi/errors.h"
+#include "mpi/next_functions.h"
+
+namespace pmio {
+namespace {
+
+// Collective: on return the file holds all that the handle's ranks have written, and no rank is inside a
+// later call.
+int drain_together(Handle& handle) {
+  mpi().Barrier(handle.comm);
+  const Status drained = handle.file->drain();
+  const int mine = error_class(drained);
+  int worst = MPI_SUCCESS;
+  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  if (!drained.ok()) return raise_error(handle, drained);
+  return raise_code(handle, worst);
+}
+
+}  // namespace
+
+Answer file_set_size(Handle& handle, MPI_Offset size) {
+  if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
+  if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
+  const int code = next_functions.File_set_size.next()(handle.real, size);
+  handle.file->truncated();
+  handle.file->invalidate_cache();
+  // A rank that went ahead could log bytes that another rank's `truncated` forgets.
+  mpi().Barrier(handle.comm);
+  return code;
+}
+
+Answer file_preallocate(Handle& handle, MPI_Offset size) {
+  if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
+  // The library may do it by reading and rewriting the file: nothing may be drained meanwhile.
+  if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
+  const int code = next_functions.File_preallocate.next()(handle.real, size);
+  mpi().Barrier(handle.comm);
+  return code;
+}
+
+Answer file_get_size(Handle& handle, MPI_Offset* size) {
+  if (!handle.logs || size == nullptr) return std::nullopt;
+  const Result<uint64_t> bytes = handle.file->size_bytes();
+  if (!bytes.ok()) return raise_error(handle, bytes.status());
+  *size = static_cast<MPI_Offset>(bytes.value());
+  return MPI_SUCCESS;
+}
+
+Answer file_sync(Handle& handle) {
+  // No barrier: some programs call it from one rank. A read-only handle gets the library's error.
+  if (!handle.logs || !handle.can_write()) return std::nullopt;
+  Status status = handle.file->sync();
+  if (status.ok()) status = handle.file->take_error();
+  if (!status.ok()) return raise_error(handle, status);
+  return std::nullopt;
+}
+
+}  // namespace pmio

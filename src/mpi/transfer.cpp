@@ -1,0 +1,174 @@
+// All reads and writes of a handle that logs.
+#include "mpi/calls.h"
+#include "mpi/errors.h"
+#include "mpi/memory.h"
+#include "mpi/pointers.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+// The library has an error for it, before it does anything.
+bool is_wrong(const Handle& handle, const Transfer& t) {
+  if (t.count < 0 || t.datatype == MPI_DATATYPE_NULL) return true;
+  if (t.pointer == Pointer::explicit_offset && t.offset < 0) return true;
+  return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
+}
+
+void count_call(const Transfer& t) {
+  Counters& counters = Process::instance().joined()->counters();
+  if (t.direction == Direction::write) {
+    count(t.collective ? counters.collective_writes : counters.independent_writes);
+  } else {
+    count(t.collective ? counters.collective_reads : counters.independent_reads);
+  }
+}
+
+Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint32_t collective_call) {
+  const FileView& view = handle.view;
+  if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
+    return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                               memory.bytes(), collective_call);
+  }
+  PatternCursor to = view.cursor(etype_offset);
+  PatternCursor from = memory.cursor();
+  return handle.file->append(to, from, memory.base(), memory.bytes(), collective_call);
+}
+
+Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint64_t* got) {
+  const FileView& view = handle.view;
+  if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
+    return handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                             memory.bytes(), got);
+  }
+  PatternCursor from = view.cursor(etype_offset);
+  PatternCursor to = memory.cursor();
+  return handle.file->read(from, to, memory.base(), memory.bytes(), got);
+}
+
+// One call at a known place. *done: bytes that were moved.
+Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& memory, uint32_t collective_call,
+            uint64_t* done) {
+  *done = 0;
+  // A filetype without bytes takes nothing and gives nothing.
+  if (memory.bytes() == 0 || handle.view.filetype->size == 0) return {};
+  if (!handle.view.reaches(etype_offset, memory.bytes())) {
+    return {Code::invalid, "a transfer beyond the largest file offset"};
+  }
+  if (t.direction == Direction::write) {
+    PMIO_TRY(write_at(handle, etype_offset, memory, collective_call));
+    *done = memory.bytes();
+  } else {
+    PMIO_TRY(read_at(handle, etype_offset, memory, done));
+    PMIO_TRY(memory.deliver(handle, t, *done));
+  }
+  // Not before the transfer: the log may have room for what the file could not take.
+  return handle.file->take_error();
+}
+
+// The individual pointer moves by what was accessed: all that is written, and what there was to read.
+Status move_individual(Handle& handle, const Transfer& t, Memory& memory, uint32_t collective_call,
+                       uint64_t* done) {
+  const std::lock_guard lock(handle.pointer_mutex);
+  const Status status = move(handle, t, handle.position, memory, collective_call, done);
+  handle.position += static_cast<int64_t>(handle.view.etypes_in(*done));
+  return status;
+}
+
+// The shared one moves before the access, by what is asked for: others go on behind it meanwhile.
+Result<int64_t> take_shared(Handle& handle, const Transfer& t, const Memory& memory) {
+  const auto etypes = static_cast<int64_t>(handle.view.etypes_in(memory.bytes()));
+  return t.collective ? ordered_fetch_add(handle, etypes) : shared_fetch_add(handle, etypes);
+}
+
+Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, uint32_t collective_call,
+                       uint64_t* done) {
+  switch (t.pointer) {
+    case Pointer::explicit_offset:
+      return move(handle, t, t.offset, memory, collective_call, done);
+    case Pointer::individual:
+      return move_individual(handle, t, memory, collective_call, done);
+    case Pointer::shared: {
+      const Result<int64_t> start = take_shared(handle, t, memory);
+      if (!start.ok()) return start.status();
+      return move(handle, t, start.value(), memory, collective_call, done);
+    }
+  }
+  return {};
+}
+
+// Nothing where the call is to be handed on.
+Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
+  if (!handle.logs) return std::nullopt;
+  // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
+  uint32_t collective_call = 0;
+  if (t.collective && t.direction == Direction::write) collective_call = ++handle.collective_writes;
+  if (is_wrong(handle, t)) return std::nullopt;
+  count_call(t);
+  Result<Memory> memory = Memory::of(handle, t);
+  if (!memory.ok()) return raise_error(handle, memory.status());
+  if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);
+  return raise_error(handle, move_by_pointer(handle, t, memory.value(), collective_call, done));
+}
+
+void fill_status(MPI_Status* status, uint64_t bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  mpi().Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(bytes));
+  mpi().Status_set_cancelled(status, 0);
+}
+
+int query_request(void* extra, MPI_Status* status) {
+  fill_status(status, *static_cast<uint64_t*>(extra));
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int free_request(void* extra) {
+  delete static_cast<uint64_t*>(extra);
+  return MPI_SUCCESS;
+}
+
+int cancel_request(void*, int) { return MPI_SUCCESS; }
+
+}  // namespace
+
+Answer blocking(Handle& handle, const Transfer& transfer, MPI_Status* status) {
+  uint64_t done = 0;
+  const Answer answer = carry_out(handle, transfer, &done);
+  if (answer == MPI_SUCCESS) fill_status(status, done);
+  return answer;
+}
+
+Answer nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* request) {
+  uint64_t done = 0;
+  const Answer answer = carry_out(handle, transfer, &done);
+  if (answer != MPI_SUCCESS) return answer;
+  auto* extra = new uint64_t(done);
+  const int code = mpi().Grequest_start(&query_request, &free_request, &cancel_request, extra, request);
+  if (code != MPI_SUCCESS) {
+    delete extra;
+    return raise_code(handle, code);
+  }
+  return mpi().Grequest_complete(*request);
+}
+
+Answer split_begin(Handle& handle, const Transfer& transfer) {
+  if (!handle.logs) return std::nullopt;
+  if (handle.split.active) return raise_code(handle, MPI_ERR_IO);
+  uint64_t done = 0;
+  const Answer answer = carry_out(handle, transfer, &done);
+  if (answer == MPI_SUCCESS) handle.split = {true, transfer.direction, transfer.pointer, done};
+  return answer;
+}
+
+Answer split_end(Handle& handle, Direction direction, Pointer pointer, MPI_Status* status) {
+  Handle::Split& split = handle.split;
+  // An end without its begin: the library has an error for it.
+  if (!split.active || split.direction != direction || split.pointer != pointer) return std::nullopt;
+  split.active = false;
+  fill_status(status, split.bytes);
+  return MPI_SUCCESS;
+}
+
+}  // namespace pmio

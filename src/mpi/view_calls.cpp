@@ -1,0 +1,91 @@
+// File views, atomicity and info.
+#include <cstring>
+
+#include "mpi/calls.h"
+#include "mpi/errors.h"
+#include "mpi/info.h"
+#include "mpi/next_functions.h"
+#include "mpi/pointers.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+// All ranks must call, since the library's set_view is collective; it may still refuse the view, on this rank
+// or on all.
+Answer leave_view_to_library(Handle& handle) {
+  if (const int code = step_aside(handle); code != MPI_SUCCESS) return code;
+  return std::nullopt;
+}
+
+// Filetypes differ between ranks, so that only this rank may know: it must not wait for the others to step
+// aside.
+Answer refuse_view(Handle& handle, const Status& status) {
+  if (status.code() != Code::unsupported) return raise_code(handle, error_class(status));
+  if (handle.ranks == 1) return leave_view_to_library(handle);
+  return raise_error(handle,
+                     {status.code(), "MPI_File_set_view on " + handle.path + ": " + status.message() +
+                                         " cannot be served from the log; set pmio_mode=off for this file"});
+}
+
+bool is_native(const char* datarep) { return datarep != nullptr && std::strcmp(datarep, "native") == 0; }
+
+// What no view may be: the library has an error for it.
+bool is_wrong(MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
+  return disp < 0 || etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
+}
+
+}  // namespace
+
+Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                     const char* datarep, MPI_Info info) {
+  if (!handle.logs || is_wrong(disp, etype, filetype, datarep)) return std::nullopt;
+  if (!is_native(datarep)) return leave_view_to_library(handle);
+  Result<FileView> view = FileView::make(disp, etype, filetype);
+  if (!view.ok()) return refuse_view(handle, view.status());
+  if (info != MPI_INFO_NULL) read_info(info, handle.rank == 0, &handle.hints);
+  HeldType held_etype(etype), held_filetype(filetype);
+  const std::lock_guard lock(handle.pointer_mutex);
+  handle.view = std::move(view.value());
+  handle.etype = std::move(held_etype);
+  handle.filetype = std::move(held_filetype);
+  handle.position = 0;
+  handle.shared_start = 0;
+  ++handle.view_epoch;
+  return MPI_SUCCESS;
+}
+
+Answer file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
+                     char* datarep) {
+  if (!handle.logs || datarep == nullptr) return std::nullopt;
+  *disp = handle.view.displacement;
+  *etype = handle.etype.copy();
+  *filetype = handle.filetype.copy();
+  std::strcpy(datarep, "native");
+  return MPI_SUCCESS;
+}
+
+Answer file_set_atomicity(Handle& handle, int flag) {
+  // Atomic mode is the library's: its locks must see every access.
+  if (!handle.logs || flag == 0) return std::nullopt;
+  return leave_view_to_library(handle);
+}
+
+Answer file_set_info(Handle& handle, MPI_Info info) {
+  // No hint of pmio's can change on an open file, but a bad one is said.
+  if (info != MPI_INFO_NULL) read_info(info, handle.rank == 0, &handle.hints);
+  return std::nullopt;
+}
+
+Answer file_get_info(Handle& handle, MPI_Info* info_used) {
+  const int code = next_functions.File_get_info.next()(handle.real, info_used);
+  if (code != MPI_SUCCESS) return code;
+  const Hints hints = Process::instance().job_hints();
+  for (const auto& [key, value] : hints_in_force(hints, handle.logs, hints.directory)) {
+    // An empty value is no value to MPI_Info.
+    if (!value.empty()) mpi().Info_set(*info_used, key.c_str(), value.c_str());
+  }
+  return code;
+}
+
+}  // namespace pmio

@@ -1,0 +1,92 @@
+#include "mpi/hints.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace pmio {
+namespace {
+
+TEST(ParseBytes, TakesPlainNumbersAndPowersOf1024) {
+  EXPECT_EQ(parse_bytes("0").value(), 0u);
+  EXPECT_EQ(parse_bytes("4096").value(), 4096u);
+  EXPECT_EQ(parse_bytes("64M").value(), 64u << 20);
+  EXPECT_EQ(parse_bytes("64MiB").value(), 64u << 20);
+  EXPECT_EQ(parse_bytes("1GiB").value(), 1u << 30);
+  EXPECT_EQ(parse_bytes("3kb").value(), 3u << 10);
+}
+
+TEST(ParseBytes, RefusesAnythingElse) {
+  for (const char* text :
+       {"", "M", "-1", "1X", "1MM", "64 M", "1.5G", "99999999999999999999", "99999999999T"}) {
+    EXPECT_FALSE(parse_bytes(text).ok()) << text;
+  }
+}
+
+TEST(SetHint, SetsWhatTheKeySays) {
+  Hints hints;
+  EXPECT_TRUE(set_hint(hints, "pmio_mode", "off").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_dir", "/dev/shm/x").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_log_size", "1GiB").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_durability", "always").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_background", "off").ok());
+  EXPECT_TRUE(set_hint(hints, "striping_unit", "1048576").ok());
+  EXPECT_TRUE(set_hint(hints, "striping_factor", "4").ok());
+  EXPECT_EQ(hints.mode, Mode::off);
+  EXPECT_EQ(hints.directory, "/dev/shm/x");
+  EXPECT_EQ(hints.log_bytes, 1u << 30);
+  EXPECT_EQ(hints.durability, Durability::always);
+  EXPECT_FALSE(hints.background);
+  EXPECT_EQ(hints.layout.striping_unit, 1048576u);
+  EXPECT_EQ(hints.layout.striping_factor, 4u);
+}
+
+TEST(SetHint, KeepsTheOldValueWhereTheNewOneIsBad) {
+  Hints hints;
+  hints.log_bytes = 7;
+  EXPECT_EQ(set_hint(hints, "pmio_log_size", "big").code(), Code::invalid);
+  EXPECT_EQ(hints.log_bytes, 7u);
+  EXPECT_EQ(set_hint(hints, "pmio_lgo_size", "1M").code(), Code::invalid);
+  EXPECT_EQ(set_hint(hints, "pmio_dir", "relative").code(), Code::invalid);
+}
+
+TEST(SetHint, SaysWhichModesAreNotAvailableYet) {
+  Hints hints;
+  EXPECT_EQ(set_hint(hints, "pmio_mode", "twophase").code(), Code::unsupported);
+  EXPECT_EQ(hints.mode, Mode::automatic);
+}
+
+TEST(SetHint, LeavesOtherLibrariesKeysAlone) {
+  Hints hints;
+  EXPECT_TRUE(set_hint(hints, "romio_cb_write", "enable").ok());
+  EXPECT_TRUE(set_hint(hints, "cb_nodes", "nonsense").ok());
+}
+
+TEST(OverrideHints, AppliesToMatchingNamesOnly) {
+  std::vector<std::string> complaints;
+  const char* text = "*.h5:pmio_mode=off:romio_cb_write=enable,out/*:pmio_log_size=64M";
+  using Pairs = std::vector<HintPair>;
+  EXPECT_EQ(override_hints(text, "/data/a.h5", &complaints),
+            (Pairs{{"pmio_mode", "off"}, {"romio_cb_write", "enable"}}));
+  EXPECT_EQ(override_hints(text, "out/b.dat", &complaints), (Pairs{{"pmio_log_size", "64M"}}));
+  EXPECT_EQ(override_hints(text, "c.dat", &complaints), Pairs{});
+  EXPECT_TRUE(complaints.empty());
+}
+
+TEST(OverrideHints, NamesWhatItCannotRead) {
+  std::vector<std::string> complaints;
+  EXPECT_TRUE(override_hints("*:pmio_mode,,:=x", "f", &complaints).empty());
+  EXPECT_EQ(complaints.size(), 2u);
+}
+
+TEST(EnvironmentHints, ReadsItsOwnVariables) {
+  setenv("PMIO_LOG_SIZE", "64M", 1);
+  setenv("PMIO_SOMETHING_ELSE", "1", 1);
+  const std::vector<HintPair> pairs = environment_hints();
+  EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_log_size", "64M")), 1);
+  for (const HintPair& pair : pairs) EXPECT_NE(pair.first, "pmio_something_else");
+}
+
+}  // namespace
+}  // namespace pmio
