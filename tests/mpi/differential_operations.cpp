@@ -84,7 +84,8 @@ std::vector<Transfer> Scenario::plan(Handle& handle, bool write, Method method, 
 }
 
 void Scenario::judge(const Handle& handle, Transfer& t, int64_t file_size, uint64_t seed) {
-  check(name(t.method), t.error);
+  // ROMIO completes nonblocking requests with an error field that it now and then never set.
+  if (!settings_.reference || !is_nonblocking(t.method)) check(name(t.method), t.error);
   int count = -2, elements = -2;
   MPI_Get_count(&t.status, t.memory.handle, &count);
   MPI_Get_elements(&t.status, t.memory.handle, &elements);

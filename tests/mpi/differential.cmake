@@ -1,0 +1,27 @@
+# Programs that run against plain MPI-IO and under pmio, one build per MPI, and the tests that compare.
+include(PmioMpi)
+pmio_find_mpis()
+get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+
+add_library(pmio_yield MODULE ${CMAKE_CURRENT_LIST_DIR}/yield.c)
+set_target_properties(pmio_yield PROPERTIES C_VISIBILITY_PRESET default)
+target_link_libraries(pmio_yield PRIVATE ${CMAKE_DL_LIBS})
+
+file(GLOB differential_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/differential*.cpp)
+foreach(tag IN LISTS tags)
+  add_executable(differential-${tag} ${differential_sources})
+  target_link_libraries(differential-${tag} PRIVATE pmio_mpi_${tag}_program)
+  add_executable(crash_writer-${tag} ${CMAKE_CURRENT_LIST_DIR}/crash_writer.c ${CMAKE_CURRENT_LIST_DIR}/crash_writer_check.c)
+  target_link_libraries(crash_writer-${tag} PRIVATE pmio_mpi_${tag}_program)
+  set_target_properties(differential-${tag} crash_writer-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+
+  foreach(ranks IN ITEMS 2 4)
+    add_test(NAME differential.${tag}.${ranks}
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../differential.py --build ${CMAKE_BINARY_DIR} --mpi ${tag}
+        --ranks ${ranks} --seeds 1-40)
+    set_tests_properties(differential.${tag}.${ranks} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
+  endforeach()
+  add_test(NAME crash.${tag}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../crash.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 15)
+  set_tests_properties(crash.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
+endforeach()
