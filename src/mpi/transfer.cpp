@@ -11,7 +11,6 @@ namespace {
 // The library has an error for it, before it does anything.
 bool is_wrong(const Handle& handle, const Transfer& t) {
   if (t.count < 0 || t.datatype == MPI_DATATYPE_NULL) return true;
-  if (t.pointer == Pointer::explicit_offset && t.offset < 0) return true;
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
@@ -104,6 +103,8 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   uint32_t collective_call = 0;
   if (t.collective && t.direction == Direction::write) collective_call = ++handle.collective_writes;
   if (is_wrong(handle, t)) return std::nullopt;
+  // Not left to the library: Open MPI would try.
+  if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
   count_call(t);
   Result<Memory> memory = Memory::of(handle, t);
   if (!memory.ok()) return raise_error(handle, memory.status());
