@@ -126,7 +126,7 @@ void add_run(CLI::App& app) {
       app.add_subcommand("run", "Start a program with its MPI-IO taken over: mpiexec -n N pmio run -- ./app");
   command->add_option("--dir", options->directory, "Directory for the logs (PMIO_DIR)");
   command->add_option("--log-size", options->log_size, "Log capacity per rank, such as 512M (PMIO_LOG_SIZE)");
-  command->add_option("--mode", options->mode, "auto, log, independent or off (PMIO_MODE)");
+  command->add_option("--mode", options->mode, "auto, log or off (PMIO_MODE)");
   command->add_flag("--stats{1}", options->statistics,
                     "Statistics at exit; --stats=2: a line per call (PMIO_STATS)");
   command->add_option("--hints", options->hints, "pattern:key=value:..., per file name pattern (PMIO_HINTS)");

@@ -1,0 +1,154 @@
+// `pmio doctor`: what durability and speed this machine gives to logs, and what is misconfigured.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "commands.h"
+#include "doctor_checks.h"
+#include "medium/default_directory.h"
+#include "report_format.h"
+
+namespace pmio::cli {
+namespace {
+
+struct Options {
+  std::string directory;
+  uint32_t ranks = 0;
+  bool json = false;
+};
+
+std::string reason_of(const Options& options, const std::string& directory) {
+  if (!options.directory.empty()) return "given by --dir";
+  const char* variable = getenv("PMIO_DIR");
+  if (variable != nullptr && *variable != '\0') return "given by PMIO_DIR";
+  if (directory.starts_with("/dev/shm/")) return "the default, memory of this node";
+  return "because /dev/shm cannot be written";
+}
+
+Diagnosis diagnose(const Options& options) {
+  Diagnosis diagnosis;
+  diagnosis.directory = options.directory.empty() ? default_directory() : options.directory;
+  while (diagnosis.directory.size() > 1 && diagnosis.directory.back() == '/') diagnosis.directory.pop_back();
+  diagnosis.reason = reason_of(options, diagnosis.directory);
+  diagnosis.ranks = options.ranks != 0 ? options.ranks : std::max(1u, std::thread::hardware_concurrency());
+  check_environment(diagnosis);
+  check_directory(diagnosis);
+  check_medium(diagnosis);
+  measure_bandwidth(diagnosis);
+  check_runtimes(diagnosis);
+  check_leftovers(diagnosis);
+  return diagnosis;
+}
+
+const char* survives_power_failure(const Diagnosis& diagnosis) {
+  if (diagnosis.medium->kind == MediumKind::tmpfs) return "no, logs are in volatile memory";
+  if (diagnosis.medium->kind == MediumKind::dax) return "yes, every write that returned";
+  switch (diagnosis.hints.durability) {
+    case Durability::always:
+      return "yes, every write that returned (pmio_durability=always)";
+    case Durability::sync:
+      return "what MPI_File_sync or MPI_File_close returned from (pmio_durability=sync)";
+    case Durability::none:
+      return "no (pmio_durability=none)";
+  }
+  return "";
+}
+
+std::string rate(double bytes_per_s) {
+  return bytes_per_s == 0 ? "not measured" : human_bytes(static_cast<uint64_t>(bytes_per_s)) + "/s";
+}
+
+void line(const char* label, const std::string& text) { printf("%-22s%s\n", label, text.c_str()); }
+
+void print_text(const Diagnosis& diagnosis) {
+  line("log directory",
+       diagnosis.directory + " (" + diagnosis.reason + (diagnosis.exists ? ")" : "; not there yet)"));
+  if (diagnosis.medium) {
+    const MediumFacts& medium = *diagnosis.medium;
+    line("medium", std::string(medium_kind_name(medium.kind)) + " (" + medium.file_system + ")");
+    line("survives a crash", "yes, every write that returned");
+    line("survives power loss", survives_power_failure(diagnosis));
+    line("free", human_bytes(medium.free_bytes) + " of " + human_bytes(diagnosis.total_bytes));
+    const bool given = diagnosis.hints.log_bytes != 0;
+    const uint64_t capacity = given ? diagnosis.hints.log_bytes : diagnosis.capacity_bytes;
+    line("log per rank", human_bytes(capacity) + (given ? " (PMIO_LOG_SIZE)" : "") + ", for " +
+                             std::to_string(diagnosis.ranks) + " ranks on this node");
+    line("into the log", rate(diagnosis.copy_bytes_per_s) + ", one rank");
+    if (medium.kind != MediumKind::tmpfs) line("and synced", rate(diagnosis.durable_bytes_per_s));
+  }
+  line("runtime libraries", list_tags(diagnosis.runtimes));
+  line("jobs", std::to_string(diagnosis.running_jobs) + " running, " +
+                   std::to_string(diagnosis.dead_jobs.size()) + " to recover");
+  if (diagnosis.findings.empty()) printf("\nNothing is wrong.\n");
+  for (const Finding& finding : diagnosis.findings) {
+    printf("\nwrong: %s\n   do: %s\n", finding.what.c_str(), finding.remedy.c_str());
+  }
+}
+
+nlohmann::ordered_json medium_json(const Diagnosis& diagnosis) {
+  const MediumFacts& medium = *diagnosis.medium;
+  return {{"kind", medium_kind_name(medium.kind)},
+          {"file_system", medium.file_system},
+          {"survives_process_death", true},
+          {"survives_power_failure", survives_power_failure(diagnosis)},
+          {"free_bytes", medium.free_bytes},
+          {"total_bytes", diagnosis.total_bytes},
+          {"ranks", diagnosis.ranks},
+          {"capacity_bytes_per_rank", diagnosis.capacity_bytes},
+          {"copy_bytes_per_s", diagnosis.copy_bytes_per_s},
+          {"durable_bytes_per_s", diagnosis.durable_bytes_per_s}};
+}
+
+void print_as_json(const Diagnosis& diagnosis) {
+  nlohmann::ordered_json document;
+  document["directory"] = diagnosis.directory;
+  document["reason"] = diagnosis.reason;
+  document["exists"] = diagnosis.exists;
+  if (diagnosis.medium) document["medium"] = medium_json(diagnosis);
+  document["runtimes"] = nlohmann::ordered_json::array();
+  for (const Runtime& runtime : diagnosis.runtimes) {
+    document["runtimes"].push_back(
+        {{"tag", runtime.tag}, {"library", runtime.library}, {"present", runtime.present}});
+  }
+  document["running_jobs"] = diagnosis.running_jobs;
+  document["dead_jobs"] = nlohmann::ordered_json::array();
+  for (const Leftover& job : diagnosis.dead_jobs) {
+    document["dead_jobs"].push_back({{"job", job.job}, {"undrained_bytes", job.undrained_bytes}});
+  }
+  document["findings"] = nlohmann::ordered_json::array();
+  for (const Finding& finding : diagnosis.findings) {
+    document["findings"].push_back({{"what", finding.what}, {"remedy", finding.remedy}});
+  }
+  print_json(document);
+}
+
+int doctor(const Options& options) {
+  const Diagnosis diagnosis = diagnose(options);
+  if (options.json) {
+    print_as_json(diagnosis);
+  } else {
+    print_text(diagnosis);
+  }
+  return diagnosis.findings.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "doctor", "Say what durability and speed this machine gives, and what is misconfigured");
+  command->add_option("--dir", options->directory,
+                      "Log directory to look at (default: the one that would be taken)");
+  command->add_option("--ranks", options->ranks,
+                      "Ranks on this node that share it (default: the number of processors)");
+  command->add_flag("--json", options->json, "For scripts");
+  command->callback([options] { set_exit_code(doctor(*options)); });
+}
+
+static const Registration registration(add_doctor);
+
+}  // namespace pmio::cli

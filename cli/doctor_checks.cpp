@@ -1,0 +1,199 @@
+#include "doctor_checks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "node/job.h"
+#include "recover/scan.h"
+#include "report_format.h"
+
+namespace pmio::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr uint64_t kSmallFileSystem = 1ull << 30;  // a container's /dev/shm is 64 MiB by default
+
+// Variables that pmio's build and tests read, and the one that holds a whole list of hints.
+constexpr const char* kNotHints[] = {"PMIO_HINTS", "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS"};
+
+void add(Diagnosis& diagnosis, std::string what, std::string remedy) {
+  diagnosis.findings.push_back({std::move(what), std::move(remedy)});
+}
+
+bool is_network(const std::string& file_system) {
+  for (const char* known : {"nfs", "lustre", "ceph", "gpfs", "beegfs", "orangefs"}) {
+    if (file_system == known) return true;
+  }
+  return false;
+}
+
+void check_owner_and_mode(Diagnosis& diagnosis, const struct stat& facts) {
+  const std::string& directory = diagnosis.directory;
+  if (S_ISLNK(facts.st_mode)) {
+    add(diagnosis, directory + " is a symbolic link, which pmio does not follow",
+        "set PMIO_DIR to the directory itself");
+  } else if (!S_ISDIR(facts.st_mode)) {
+    add(diagnosis, directory + " is not a directory", "set PMIO_DIR to one, or remove it");
+  } else if (facts.st_uid != geteuid()) {
+    add(diagnosis,
+        directory + " belongs to user " + std::to_string(facts.st_uid) + ", and logs must be your own",
+        "set PMIO_DIR to a directory of your own");
+  } else if ((facts.st_mode & 077) != 0) {
+    add(diagnosis, directory + " is open to other users", "chmod 700 " + directory);
+  } else if (faccessat(AT_FDCWD, directory.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+    add(diagnosis, directory + " cannot be written: " + strerror(errno),
+        "chmod 700 " + directory + ", or set PMIO_DIR");
+  }
+}
+
+void check_parent(Diagnosis& diagnosis) {
+  const fs::path parent = fs::path(diagnosis.directory).parent_path();
+  if (diagnosis.nearest != parent.string()) {
+    add(diagnosis,
+        parent.string() + " does not exist, and pmio creates the log directory only, not its parents",
+        "mkdir -p " + parent.string());
+  } else if (faccessat(AT_FDCWD, parent.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    add(diagnosis, diagnosis.directory + " cannot be created: " + parent.string() + ": " + strerror(errno),
+        "set PMIO_DIR to a directory that you may write to");
+  }
+}
+
+// For a container's small /dev/shm, the reason is the container; for any other, that it is full.
+void check_space(Diagnosis& diagnosis) {
+  const MediumFacts& medium = *diagnosis.medium;
+  const uint64_t per_rank =
+      diagnosis.hints.log_bytes != 0 ? diagnosis.hints.log_bytes : diagnosis.capacity_bytes;
+  if (medium.kind == MediumKind::tmpfs && diagnosis.total_bytes < kSmallFileSystem) {
+    add(diagnosis, diagnosis.nearest + " is only " + human_bytes(diagnosis.total_bytes) + " in size",
+        "enlarge it (mount -o remount,size=..., a container's --shm-size), or set PMIO_DIR");
+  }
+  if (per_rank * diagnosis.ranks > medium.free_bytes) {
+    add(diagnosis,
+        std::to_string(diagnosis.ranks) + " ranks need " + human_bytes(per_rank * diagnosis.ranks) +
+            " for their logs, " + human_bytes(medium.free_bytes) + " are free in " + diagnosis.nearest,
+        "make room, lower PMIO_LOG_SIZE, or set PMIO_DIR to where there is more");
+  }
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+void check_environment(Diagnosis& diagnosis) {
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    const std::string name = text.substr(0, text.find('='));
+    if (!name.starts_with("PMIO_")) continue;
+    const auto same = [&name](const char* known) { return name == known; };
+    if (std::any_of(std::begin(kNotHints), std::end(kNotHints), same)) continue;
+    const char* value = getenv(name.c_str());
+    const Status status = set_hint(diagnosis.hints, lower(name), value == nullptr ? "" : value);
+    if (!status.ok()) add(diagnosis, name + ": " + status.message(), "correct or unset " + name);
+  }
+  const char* overriding = getenv("PMIO_HINTS");
+  if (overriding == nullptr) return;
+  std::vector<std::string> complaints;
+  Hints scratch;
+  for (const auto& [key, value] : override_hints(overriding, "", &complaints)) {
+    const Status status = set_hint(scratch, key, value);
+    if (!status.ok()) complaints.push_back("PMIO_HINTS: " + status.message());
+  }
+  for (const std::string& complaint : complaints) add(diagnosis, complaint, "correct PMIO_HINTS");
+}
+
+void check_directory(Diagnosis& diagnosis) {
+  const size_t before = diagnosis.findings.size();
+  fs::path nearest = diagnosis.directory;
+  std::error_code error;
+  while (nearest.has_relative_path() && !fs::is_directory(nearest, error)) nearest = nearest.parent_path();
+  diagnosis.nearest = nearest.empty() ? "." : nearest.string();
+  struct stat facts;
+  diagnosis.exists = lstat(diagnosis.directory.c_str(), &facts) == 0;
+  if (!diagnosis.directory.starts_with('/')) {
+    add(diagnosis, diagnosis.directory + " is not an absolute path, and ranks may start in other directories",
+        "give the whole path");
+  } else if (diagnosis.exists) {
+    check_owner_and_mode(diagnosis, facts);
+  } else {
+    check_parent(diagnosis);
+  }
+  diagnosis.usable = diagnosis.findings.size() == before;
+}
+
+void check_medium(Diagnosis& diagnosis) {
+  auto medium = probe_medium(diagnosis.nearest);
+  if (!medium.ok()) {
+    add(diagnosis, medium.status().message(), "set PMIO_DIR to a directory on this node");
+    return;
+  }
+  diagnosis.medium = *medium;
+  struct statvfs whole;
+  if (statvfs(diagnosis.nearest.c_str(), &whole) == 0) {
+    diagnosis.total_bytes = static_cast<uint64_t>(whole.f_blocks) * whole.f_frsize;
+  }
+  diagnosis.capacity_bytes = default_capacity(*medium, diagnosis.ranks);
+  if (is_network(medium->file_system)) {
+    add(diagnosis,
+        diagnosis.nearest + " is on " + medium->file_system +
+            ": logs belong into memory or on a disk of this node",
+        "set PMIO_DIR, to below /dev/shm for instance");
+  }
+  check_space(diagnosis);
+}
+
+void check_runtimes(Diagnosis& diagnosis) {
+  auto runtimes = load_runtimes();
+  if (!runtimes.ok()) {
+    add(diagnosis, runtimes.status().message(), "build or install pmio again");
+    return;
+  }
+  diagnosis.runtimes = *runtimes;
+  for (const Runtime& runtime : diagnosis.runtimes) {
+    if (!runtime.present) {
+      add(diagnosis, runtime.path + " is missing: programs of " + runtime.tag + " cannot be run",
+          "build pmio completely");
+    } else if (access(runtime.library.c_str(), R_OK) != 0) {
+      add(diagnosis, runtime.library + ", the MPI library of " + runtime.tag + ", is gone",
+          "configure and build pmio again");
+    }
+  }
+  if (diagnosis.runtimes.empty()) {
+    add(diagnosis, "no runtime library was built",
+        "configure pmio with -DPMIO_MPICC=<mpicc>;<another mpicc>");
+  }
+}
+
+void check_leftovers(Diagnosis& diagnosis) {
+  if (!diagnosis.exists || !diagnosis.usable) return;
+  auto jobs = scan(diagnosis.directory);
+  if (!jobs.ok()) {
+    add(diagnosis, jobs.status().message(),
+        "look at the directory with: pmio inspect --dir " + diagnosis.directory);
+    return;
+  }
+  for (const JobInfo& job : *jobs) {
+    if (job.state == JobState::running) ++diagnosis.running_jobs;
+    if (job.state != JobState::dead) continue;
+    Leftover leftover{job.name, 0};
+    for (const FileInfo& file : job.files) leftover.undrained_bytes += file.undrained_bytes();
+    add(diagnosis,
+        leftover.job + " ended without finishing; " + human_bytes(leftover.undrained_bytes) +
+            " of its logs are not in their files yet",
+        "pmio recover --dir " + diagnosis.directory);
+    diagnosis.dead_jobs.push_back(std::move(leftover));
+  }
+}
+
+}  // namespace pmio::cli

@@ -1,0 +1,50 @@
+// What `pmio doctor` looks at. Each check adds findings; nothing is changed on the machine, but for a scratch
+// directory that the bandwidth measurement makes and removes. Threads: none of this is shared.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "medium/medium.h"
+#include "mpi/hints.h"
+#include "run_runtimes.h"
+
+namespace pmio::cli {
+
+// Something that the user should know, and what to do about it.
+struct Finding {
+  std::string what, remedy;
+};
+
+struct Leftover {
+  std::string job;
+  uint64_t undrained_bytes = 0;
+};
+
+struct Diagnosis {
+  std::string directory, reason;  // which log directory, and why that one
+  std::string nearest;            // itself, or its closest parent that exists
+  bool exists = false;
+  bool usable = false;  // its own checks found nothing wrong
+  Hints hints;          // of the environment
+  std::optional<MediumFacts> medium;
+  uint64_t total_bytes = 0;        // of the file system
+  uint32_t ranks = 1;              // that the capacity is for
+  uint64_t capacity_bytes = 0;     // of one rank's log
+  double copy_bytes_per_s = 0;     // into a prefaulted region, one thread; 0: not measured
+  double durable_bytes_per_s = 0;  // including the sync that MPI_File_sync pays
+  std::vector<Runtime> runtimes;
+  std::vector<Leftover> dead_jobs;
+  size_t running_jobs = 0;
+  std::vector<Finding> findings;
+};
+
+void check_environment(Diagnosis& diagnosis);
+void check_directory(Diagnosis& diagnosis);
+void check_medium(Diagnosis& diagnosis);
+void check_runtimes(Diagnosis& diagnosis);
+void check_leftovers(Diagnosis& diagnosis);
+void measure_bandwidth(Diagnosis& diagnosis);
+
+}  // namespace pmio::cli
