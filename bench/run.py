@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Compares pmio with plain MPI-IO: the contestants take turns in one session, and medians are compared.
+
+Time-to-log is the time in the write calls, time-to-file that plus the close; reads are collective, before the close, of
+what another rank wrote. Where a contestant is too slow for the whole amount it writes less, and rates are compared; the
+table says so. Every run checks every byte.
+
+  bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import harness
+import mpi_processes
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Pattern:
+    name: str
+    arguments: tuple
+    rank_bytes: int
+    slow_bytes: dict  # contestant: bytes per rank, where the whole would take minutes
+    targets: dict  # (phase, over whom): ratio; phases: log, file, read
+
+    def bytes_of(self, contestant, divide):
+        values = dict(zip(self.arguments[::2], self.arguments[1::2]))
+        call_bytes = values["--block"] * values.get("--blocks-per-call", 1)
+        return max(call_bytes, self.slow_bytes.get(contestant, self.rank_bytes) // divide)
+
+
+PATTERNS = [
+    Pattern("strided 1312 B", ("--block", 1312), 64 * MIB, {"enable": 16 * MIB, "default": 32 * MIB, "ompio": 32 * MIB},
+            {("log", "enable"): 80, ("log", "default"): 35, ("file", "best"): 3, ("read", "enable"): 40}),
+    Pattern("segments 1 MiB", ("--block", MIB), 256 * MIB, {}, {}),
+    Pattern("columns 8 B", ("--block", 8, "--blocks-per-call", MIB // 2), 16 * MIB, {"independent": 4 * MIB},
+            {("log", "enable"): 500, ("log", "default"): 500, ("file", "best"): 2, ("read", "enable"): 40}),
+    Pattern("strided 64 KiB", ("--block", 65536), 128 * MIB, {}, {}),
+]  # fmt: skip
+
+# How each contestant differs from the plain program without hints.
+CONTESTANTS = {
+    "mpich": {
+        "pmio": [],
+        "enable": ["--hint", "romio_cb_write=enable", "--hint", "romio_cb_read=enable"],
+        "default": [],
+        "independent": ["--independent"],
+    },
+    "openmpi": {"pmio": [], "ompio": [], "independent": ["--independent"]},
+}
+
+
+class Session:
+    def __init__(self, options, mpi):
+        self.options, self.mpi = options, mpi
+        self.program = options.build / "bin" / f"mpiio_bench-{mpi.tag}"
+        self.contestants = CONTESTANTS[mpi.family]
+
+    def run(self, contestant, pattern, reading, scratch, logs):
+        settings, preload = {}, []
+        if contestant == "pmio":
+            settings, preload = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": self.options.log_size}, [self.mpi.runtime]
+        command = [self.mpi.mpiexec, "-n", 2, *mpi_processes.with_environment(settings, preload), self.program]
+        rank_bytes = pattern.bytes_of(contestant, self.options.divide)
+        command += ["--file", Path(scratch) / "target", *pattern.arguments, "--bytes", rank_bytes]
+        command += [*self.contestants[contestant], "--warm", *(["--read"] if reading else [])]
+        env = harness.environment(self.mpi)
+        code, output = mpi_processes.run([str(word) for word in command], env, self.options.timeout)
+        if code != 0:
+            raise SystemExit(f"{contestant}, {pattern.name}: {'timed out' if code is None else f'exit {code}'}\n{output}")
+        return json.loads(output.splitlines()[-1])
+
+    def measure(self, pattern, scratch, logs):
+        """Per contestant, the list of (time-to-log, time-to-file, read) rates in MB/s."""
+        rates = {name: {"log": [], "file": [], "read": []} for name in self.contestants}
+        amounts = {}
+        for _ in range(self.options.repetitions):
+            for name in self.contestants:
+                times = self.run(name, pattern, False, scratch, logs)
+                amounts[name] = times["bytes"]
+                rates[name]["log"].append(times["bytes"] / times["write_s"] / 1e6)
+                rates[name]["file"].append(times["bytes"] / (times["write_s"] + times["close_s"]) / 1e6)
+                times = self.run(name, pattern, True, scratch, logs)
+                rates[name]["read"].append(times["bytes"] / times["read_s"] / 1e6)
+        return rates, amounts
+
+
+def summarise(pattern, rates, amounts, mpi):
+    """One row per contestant, with medians, and one per ratio, with its target."""
+    medians = {name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()}
+    others = [name for name in medians if name != "pmio"]
+    ratios = []
+    for phase in ("log", "file", "read"):
+        best = max(medians[name][phase] for name in others)
+        for name, rate in [(name, medians[name][phase]) for name in others] + [("best", best)]:
+            target = pattern.targets.get((phase, name)) if mpi.family == "mpich" else None
+            ratios.append({"phase": phase, "over": name, "ratio": medians["pmio"][phase] / rate, "target": target})
+    return {"pattern": pattern.name, "bytes": amounts, "MB_per_s": medians, "all_MB_per_s": rates, "ratios": ratios}
+
+
+def print_summary(summary):
+    print(f"\n{summary['pattern']}: MB/s, both ranks together, medians")
+    rows = [(name, summary["bytes"][name] // MIB, *(f"{rate[phase]:.1f}" for phase in ("log", "file", "read")))
+            for name, rate in summary["MB_per_s"].items()]  # fmt: skip
+    harness.print_table(("contestant", "MiB", "time-to-log", "time-to-file", "collective read"), rows)
+    rows = [(r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r)) for r in summary["ratios"]]
+    harness.print_table(("phase", "pmio over", "ratio", "target", ""), rows)
+
+
+def verdict(ratio):
+    if ratio["target"] is None:
+        return "" if ratio["over"] != "best" or ratio["phase"] != "file" or ratio["ratio"] >= 1 else "SLOWER"
+    return "reached" if ratio["ratio"] >= ratio["target"] else "MISSED"
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
+    parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look")
+    parser.add_argument("--log-size", default="1G", help="of a rank, in pmio's log")
+    parser.add_argument("--log-dir", default="/dev/shm", help="where the log directory is made: a tmpfs")
+    parser.add_argument("--work", default=ROOT, type=Path, help="where target files are written: a disk file system")
+    parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    return options
+
+
+def main():
+    options = parse_options()
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    if not mpis:
+        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
+    session, summaries = Session(options, mpis[0]), []
+    kind = subprocess.run(["stat", "-f", "-c", "%T", str(options.work)], capture_output=True, text=True, check=False)
+    print(f"{mpis[0].tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, every run warmed up")
+    for pattern in PATTERNS:
+        if options.pattern and not any(part in pattern.name for part in options.pattern):
+            continue
+        with tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.work) as scratch, \
+             tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.log_dir) as logs:  # fmt: skip
+            rates, amounts = session.measure(pattern, scratch, logs)
+        summaries.append(summarise(pattern, rates, amounts, mpis[0]))
+        print_summary(summaries[-1])
+    if options.json:
+        options.json.write_text(json.dumps({"mpi": mpis[0].tag, "results": summaries}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
