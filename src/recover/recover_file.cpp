@@ -1,6 +1,9 @@
 #include "recover/recover_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "node/control.h"
@@ -149,6 +152,29 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
   return recovery.remove();
 }
 
+// What src/node makes in a job's directory; anything else is somebody's, and stays.
+bool belongs_to_a_job(const std::string& entry) {
+  static const std::string prefixes[] = {"seg-", "ledger-", "file-", "run-"};
+  return entry == kAlive || entry == "lock" || entry == "undrained" ||
+         std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&](const std::string& prefix) { return starts_with(entry, prefix); });
+}
+
+// The index of a job whose log is not in memory (src/node/job.cpp). Nothing depends on it, so errors do not
+// matter.
+void remove_scratch(const std::string& job_name) {
+  auto root = LogDirectory::open("/dev/shm/pmio-index-" + std::to_string(geteuid()));
+  if (!root.ok()) return;
+  auto scratch = root->open_below(job_name);
+  if (!scratch.ok()) return;
+  auto names = scratch->names();
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (starts_with(name, "run-")) static_cast<void>(scratch->remove(name));
+  }
+  static_cast<void>(root->remove_directory(job_name));
+}
+
 }  // namespace
 
 const char* file_result_name(FileResult result) {
@@ -196,9 +222,7 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
   auto names = job.names();
   if (!names.ok()) return names.status();
   for (const std::string& entry : *names) {
-    const bool known = entry == kAlive || starts_with(entry, "seg-") || starts_with(entry, "ledger-") ||
-                       starts_with(entry, "file-") || starts_with(entry, "run-");
-    if (!known) return false;
+    if (!belongs_to_a_job(entry)) return false;
     if (!starts_with(entry, "seg-")) continue;
     auto mapping = job.map(entry);
     if (!mapping.ok() || !is_free_segment((*mapping)->bytes())) return false;
@@ -209,6 +233,7 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
   // While it is locked: a process that waits for this lock finds that the name is gone (FileLock).
   PMIO_TRY(job.remove(kAlive));
   PMIO_TRY(parent.remove_directory(name));
+  remove_scratch(name);
   return true;
 }
 

@@ -195,6 +195,18 @@ Value sum(const std::vector<SegmentInfo>& segments, Value (*of)(const SegmentInf
 
 }  // namespace
 
+const char* job_state_name(JobState state) {
+  switch (state) {
+    case JobState::running:
+      return "running";
+    case JobState::dead:
+      return "dead";
+    case JobState::unknown:
+      return "unknown, because a recovery is under way";
+  }
+  return "unknown";
+}
+
 bool is_free_segment(std::span<const std::byte> bytes) {
   uint64_t magic = 0;
   if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);

@@ -25,6 +25,8 @@ enum class JobState {
   unknown,  // somebody recovers in this directory right now; ask again later
 };
 
+const char* job_state_name(JobState state);
+
 // A segment that holds a log of a file.
 struct SegmentInfo {
   std::string name;

@@ -184,6 +184,8 @@ TEST_F(Refusal, FreeAndEmptySegmentsGoWithTheJob) {
     ASSERT_TRUE((*medium)->create("file-1-2", 4096).ok());
     ASSERT_TRUE((*medium)->create("run-1-2-0", 4096).ok());
     std::ofstream(directory + "/seg-0-2");  // creation interrupted
+    std::ofstream(directory + "/lock");
+    std::ofstream(directory + "/undrained");
   }
   EXPECT_TRUE(run().complete());
   EXPECT_EQ(read_file(target), prefix(3));

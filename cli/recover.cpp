@@ -1,0 +1,174 @@
+// `pmio recover`: what a crash left in the logs, into the files.
+#include "recover/recover.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "medium/default_directory.h"
+#include "report_format.h"
+
+namespace pmio::cli {
+namespace {
+
+struct Options {
+  std::string directory = default_directory();
+  std::string path;
+  bool dry_run = false;
+  bool json = false;
+};
+
+// One line on a terminal, rewritten a few times a second.
+class ProgressLine {
+ public:
+  void show(const RecoverProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (shown_ && now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[K%s: %s of %s", progress.file->name().c_str(),
+                 human_bytes(progress.done_bytes).c_str(), human_bytes(progress.total_bytes).c_str());
+  }
+  void clear() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
+};
+
+nlohmann::ordered_json json_of(const FileOutcome& file) {
+  return {{"path", file.path},
+          {"result", file_result_name(file.result)},
+          {"records", file.records},
+          {"bytes", file.bytes},
+          {"ranks", file.ranks},
+          {"last_complete_collective_call", file.last_complete_call},
+          {"damaged_segments", file.damaged},
+          {"message", file.message}};
+}
+
+nlohmann::ordered_json json_of(const Options& options, const RecoverReport& report) {
+  nlohmann::ordered_json document{{"format", "pmio-recover-1"},
+                                  {"directory", options.directory},
+                                  {"dry_run", options.dry_run},
+                                  {"complete", report.complete()},
+                                  {"jobs", nlohmann::ordered_json::array()}};
+  for (const JobOutcome& job : report.jobs) {
+    nlohmann::ordered_json entry{{"job", hexadecimal_id(job.id)},
+                                 {"directory", job.directory},
+                                 {"state", job_state_name(job.state)},
+                                 {"ranks", job.ranks},
+                                 {"removed", job.removed},
+                                 {"undrained_bytes_of_running_job", job.running_bytes},
+                                 {"unreadable_segments", job.unreadable},
+                                 {"files", nlohmann::ordered_json::array()}};
+    for (const FileOutcome& file : job.files) entry["files"].push_back(json_of(file));
+    document["jobs"].push_back(std::move(entry));
+  }
+  return document;
+}
+
+std::string amount(const FileOutcome& file, uint32_t job_ranks) {
+  std::string text = human_count(file.records) + (file.records == 1 ? " record, " : " records, ") +
+                     human_bytes(file.bytes) + ", of rank " + human_ranks(file.ranks) + " (job of " +
+                     std::to_string(job_ranks) + ")";
+  if (file.last_complete_call > 0) {
+    text += "; collective write calls are complete up to number " + std::to_string(file.last_complete_call);
+  }
+  return text;
+}
+
+void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run) {
+  const char* path = file.path.c_str();
+  const std::string what = amount(file, job.ranks);
+  switch (file.result) {
+    case FileResult::restored:
+      std::printf("%s: %s %s\n", path, dry_run ? "would restore" : "restored", what.c_str());
+      break;
+    case FileResult::clean:
+      std::printf("%s: nothing was missing\n", path);
+      break;
+    case FileResult::discarded:
+      std::printf("%s: deleted by the program, nothing to restore\n", path);
+      break;
+    case FileResult::kept:
+      std::printf("%s: NOT restored (%s)\n", path, what.c_str());
+      break;
+  }
+  if (!file.message.empty()) std::printf("  %s\n", file.message.c_str());
+  for (const std::string& segment : file.damaged) {
+    std::printf(
+        "  DAMAGED: valid records follow invalid ones in %s; those before the damage count, the rest is "
+        "lost, "
+        "the segment is kept\n",
+        segment.c_str());
+  }
+}
+
+void print_job(const JobOutcome& job, bool dry_run) {
+  const std::string id = hexadecimal_id(job.id);
+  if (job.state != JobState::dead) {
+    std::printf("job %s: job is %s%s, left alone (%s not in its files yet)\n", id.c_str(),
+                job_state_name(job.state), job.state == JobState::unknown ? " (a recovery is under way)" : "",
+                human_bytes(job.running_bytes).c_str());
+  }
+  for (const FileOutcome& file : job.files) print_file(file, job, dry_run);
+  for (const std::string& segment : job.unreadable) std::printf("UNREADABLE, kept: %s\n", segment.c_str());
+}
+
+void print(const Options& options, const RecoverReport& report) {
+  if (options.json) return print_json(json_of(options, report));
+  size_t files = 0;
+  for (const JobOutcome& job : report.jobs) {
+    print_job(job, options.dry_run);
+    files += job.files.size() + job.unreadable.size() + (job.state != JobState::dead);
+  }
+  if (files == 0) std::printf("Nothing to recover in %s\n", options.directory.c_str());
+}
+
+int run(const Options& options) {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  ProgressLine line;
+  RecoverOptions wanted;
+  wanted.directory = options.directory;
+  if (!options.path.empty())
+    wanted.path = std::filesystem::absolute(options.path).lexically_normal().string();
+  wanted.dry_run = options.dry_run;
+  if (terminal) wanted.progress = [&line](const RecoverProgress& progress) { line.show(progress); };
+  wanted.waiting = [] { std::fprintf(stderr, "pmio: another recovery is under way, waiting for it\n"); };
+  auto report = recover(wanted);
+  line.clear();
+  if (!report.ok()) {
+    std::fprintf(stderr, "pmio: %s\n", report.status().message().c_str());
+    return 1;
+  }
+  print(options, *report);
+  return report->complete() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_recover(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("recover", "Bring what a crashed job left in its logs into its files");
+  command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
+  command->add_option("--file", options->path, "Only this file");
+  command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "May be interrupted and repeated. Exit status: 0 all is restored or nothing was missing, 1 something "
+      "is kept, "
+      "refused or damaged, 2 usage.");
+  command->callback([options] { set_exit_code(run(*options)); });
+}
+
+static const Registration registration(add_recover);
+
+}  // namespace pmio::cli
