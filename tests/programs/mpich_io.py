@@ -57,7 +57,7 @@ def compile_all(mpi, names, directory):
 def judge(run):
     """The suite's convention: exactly one line, ' No Errors', and nothing on stderr."""
     if run.passed and run.output.strip() != "No Errors":
-        return "output: " + run.output.strip().replace("\n", " | ")[:60]
+        return "output"
     return run.verdict
 
 
@@ -67,7 +67,8 @@ def available_gib():
 
 def run_once(mpi, binary, ranks, arguments, pmio, timeout):
     with tempfile.TemporaryDirectory(prefix="pmio-io-") as scratch:
-        return judge(harness.run(mpi, ranks, [str(binary), *arguments], directory=scratch, pmio=pmio, timeout=timeout))
+        run = harness.run(mpi, ranks, [str(binary), *arguments], directory=scratch, pmio=pmio, timeout=timeout)
+        return judge(run), run.output.strip()
 
 
 def run_mpi(mpi, pmio, selected, options):
@@ -79,11 +80,13 @@ def run_mpi(mpi, pmio, selected, options):
             if memory > options.memory_gib or memory * 2 > available_gib():
                 rows.append((name, ranks, "-", "-", "skipped: needs much memory"))
                 continue
-            plain = run_once(mpi, directory / name, ranks, arguments, None, options.timeout)
-            under = run_once(mpi, directory / name, ranks, arguments, pmio, options.timeout) if pmio else "-"
+            plain, _ = run_once(mpi, directory / name, ranks, arguments, None, options.timeout)
+            under, output = "-", ""
+            if pmio:
+                under, output = run_once(mpi, directory / name, ranks, arguments, pmio, options.timeout)
             broken = pmio and plain == "pass" and under != "pass"
             if broken:
-                regressions.append(f"{mpi.tag} {name}")
+                regressions.append(f"{mpi.tag} {name}: {under}\n{output[:2000]}")
             rows.append((name, ranks, plain, under, "REGRESSION" if broken else ""))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
