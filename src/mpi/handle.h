@@ -31,7 +31,7 @@ struct Handle {
   MPI_Comm comm = MPI_COMM_NULL;  // a duplicate; null where the handle never logged
   int rank = 0, ranks = 1;        // in comm
   int amode = 0;
-  std::string path;  // absolute; empty where the handle never logged
+  std::string path;  // absolute; empty where it is not known
   Hints hints;
   std::shared_ptr<File> file;  // null where the handle never logged
   std::atomic<bool> logs{false};

@@ -8,6 +8,7 @@
 #include "mpi/info.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
+#include "node/control.h"
 
 namespace pmio {
 namespace {
@@ -135,22 +136,22 @@ int drain_for_close(Handle& handle) {
   }
   mpi().Barrier(handle.comm);
   const Status released = handle.file->release();
-  if (status.ok()) status = released;
-  if (status.ok()) status = handle.file->take_error();
+  // Of the two, that which names the place of the log. An error that the last drain has made good is none any
+  // more.
+  if (!released.ok()) status = released;
   const int mine = error_class(status);
   int worst = MPI_SUCCESS;
   mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
-  if (!status.ok()) {
-    complain_once(status.message() + "; the log is kept in " + Process::instance().joined()->directory() +
-                  ": `pmio recover` completes the file");
-  }
+  if (!status.ok()) complain_once(status.message());
   return worst;
 }
 
 int stop_logging(Handle& handle) {
+  const auto begin = monotonic_ns();
   const int code = drain_for_close(handle);
   if (handle.rank == 0 && handle.shared) handle.shared->remove();
   handle.file.reset();
+  count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
   return code;
 }
 
@@ -161,6 +162,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   if (!process.can_log() || filename == nullptr) {
     return next_functions.File_open.next()(comm, filename, amode, info, fh);
   }
+  const auto begin = monotonic_ns();
   int rank = -1;
   if (comm != MPI_COMM_NULL) mpi().Comm_rank(comm, &rank);
   GivenInfo given(info);
@@ -170,11 +172,10 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   if (code != MPI_SUCCESS) return code;
   handle->real = *fh;
   handle->amode = amode;
-  if ((amode & MPI_MODE_SEQUENTIAL) == 0) {
-    handle->path = absolute_path(filename);
-    start_logging(*handle, comm);
-  }
+  handle->path = absolute_path(filename);
+  if ((amode & MPI_MODE_SEQUENTIAL) == 0) start_logging(*handle, comm);
   add_handle(std::move(handle));
+  if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);
   return code;
 }
 

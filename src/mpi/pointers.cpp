@@ -1,9 +1,8 @@
-// File pointers: individual, shared, and their way into the library's own handle when pmio steps aside.
+// File pointers: individual and shared.
 #include "mpi/pointers.h"
 
 #include "mpi/calls.h"
 #include "mpi/errors.h"
-#include "mpi/next_functions.h"
 
 namespace pmio {
 namespace {
@@ -22,19 +21,6 @@ int seek_target(Handle& handle, MPI_Offset offset, int whence, int64_t current, 
     return MPI_ERR_ARG;
   }
   return *target < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
-}
-
-int set_library_pointers(Handle& handle) {
-  int64_t shared = 0;
-  if (handle.rank == 0) {
-    const Result<int64_t> value = shared_fetch_add(handle, 0);
-    if (value.ok()) shared = value.value();
-  }
-  mpi().Bcast(&shared, 1, MPI_INT64_T, 0, handle.comm);
-  const int code = next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
-  // Only where it moved: the library makes a file of its own for its shared pointer.
-  if (code != MPI_SUCCESS || shared == 0) return code;
-  return next_functions.File_seek_shared.next()(handle.real, shared, MPI_SEEK_SET);
 }
 
 }  // namespace
@@ -58,24 +44,6 @@ Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
   if (!status.ok()) return status;
   if (start < 0) return Status(Code::io, "the shared file pointer of " + handle.path + " cannot be used");
   return start + before;
-}
-
-int step_aside(Handle& handle) {
-  mpi().Barrier(handle.comm);
-  const Status drained = handle.file->drain();
-  const int mine = error_class(drained);
-  int worst = MPI_SUCCESS;
-  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
-  if (worst != MPI_SUCCESS) {
-    if (!drained.ok()) complain_once(drained.message());
-    return raise_code(handle, worst);
-  }
-  int code = next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
-                                                 handle.filetype.get(), "native", MPI_INFO_NULL);
-  if (code == MPI_SUCCESS) code = set_library_pointers(handle);
-  handle.file->invalidate_cache();
-  handle.logs = false;
-  return code;
 }
 
 Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {

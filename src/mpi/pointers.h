@@ -12,9 +12,4 @@ Result<int64_t> shared_fetch_add(Handle& handle, int64_t by);
 // where it failed.
 Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine);
 
-// Collective: drains, gives the library's handle the view and the pointers of this one, and hands on from now
-// on. On an error, the same on all ranks, the handle logs as before; the error has been through the error
-// handler.
-int step_aside(Handle& handle);
-
 }  // namespace pmio

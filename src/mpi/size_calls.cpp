@@ -1,4 +1,5 @@
 // Size, space and sync.
+#include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
@@ -21,6 +22,7 @@ int drain_together(Handle& handle) {
 }  // namespace
 
 Answer file_set_size(Handle& handle, MPI_Offset size) {
+  if (!handle.logs) settle(handle, true);
   if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
@@ -32,6 +34,7 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
 }
 
 Answer file_preallocate(Handle& handle, MPI_Offset size) {
+  if (!handle.logs) settle(handle, true);
   if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
   // The library may do it by reading and rewriting the file: nothing may be drained meanwhile.
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
@@ -41,6 +44,7 @@ Answer file_preallocate(Handle& handle, MPI_Offset size) {
 }
 
 Answer file_get_size(Handle& handle, MPI_Offset* size) {
+  if (!handle.logs) settle(handle, false);
   if (!handle.logs || size == nullptr) return std::nullopt;
   const Result<uint64_t> bytes = handle.file->size_bytes();
   if (!bytes.ok()) return raise_error(handle, bytes.status());
@@ -49,6 +53,7 @@ Answer file_get_size(Handle& handle, MPI_Offset* size) {
 }
 
 Answer file_sync(Handle& handle) {
+  if (!handle.logs) settle(handle, true);
   // No barrier: some programs call it from one rank. A read-only handle gets the library's error.
   if (!handle.logs || !handle.can_write()) return std::nullopt;
   Status status = handle.file->sync();

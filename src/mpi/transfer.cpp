@@ -1,4 +1,5 @@
 // All reads and writes of a handle that logs.
+#include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/memory.h"
@@ -98,7 +99,10 @@ Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, uint32
 
 // Nothing where the call is to be handed on.
 Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
-  if (!handle.logs) return std::nullopt;
+  if (!handle.logs) {
+    settle(handle, t.direction == Direction::write);
+    return std::nullopt;
+  }
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   uint32_t collective_call = 0;
   if (t.collective && t.direction == Direction::write) collective_call = ++handle.collective_writes;
@@ -155,8 +159,7 @@ Answer nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* reques
 }
 
 Answer split_begin(Handle& handle, const Transfer& transfer) {
-  if (!handle.logs) return std::nullopt;
-  if (handle.split.active) return raise_code(handle, MPI_ERR_IO);
+  if (handle.logs && handle.split.active) return raise_code(handle, MPI_ERR_IO);
   uint64_t done = 0;
   const Answer answer = carry_out(handle, transfer, &done);
   if (answer == MPI_SUCCESS) handle.split = {true, transfer.direction, transfer.pointer, done};

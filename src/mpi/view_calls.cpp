@@ -1,11 +1,11 @@
 // File views, atomicity and info.
 #include <cstring>
 
+#include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/info.h"
 #include "mpi/next_functions.h"
-#include "mpi/pointers.h"
 #include "mpi/process.h"
 
 namespace pmio {
@@ -31,15 +31,17 @@ Answer refuse_view(Handle& handle, const Status& status) {
 bool is_native(const char* datarep) { return datarep != nullptr && std::strcmp(datarep, "native") == 0; }
 
 // What no view may be: the library has an error for it.
-bool is_wrong(MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
-  return disp < 0 || etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
+bool is_wrong(MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
+  return etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
 }
 
 }  // namespace
 
 Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                      const char* datarep, MPI_Info info) {
-  if (!handle.logs || is_wrong(disp, etype, filetype, datarep)) return std::nullopt;
+  if (!handle.logs || is_wrong(etype, filetype, datarep)) return std::nullopt;
+  // Not left to the library: Open MPI would take it.
+  if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
   if (!is_native(datarep)) return leave_view_to_library(handle);
   Result<FileView> view = FileView::make(disp, etype, filetype);
   if (!view.ok()) return refuse_view(handle, view.status());

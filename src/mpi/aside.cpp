@@ -1,0 +1,56 @@
+#include "mpi/aside.h"
+
+#include "mpi/errors.h"
+#include "mpi/next_functions.h"
+#include "mpi/pointers.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+int set_library_pointers(Handle& handle) {
+  int64_t shared = 0;
+  if (handle.rank == 0) {
+    const Result<int64_t> value = shared_fetch_add(handle, 0);
+    if (value.ok()) shared = value.value();
+  }
+  mpi().Bcast(&shared, 1, MPI_INT64_T, 0, handle.comm);
+  const int code = next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
+  // Only where it moved: the library makes a file of its own for its shared pointer.
+  if (code != MPI_SUCCESS || shared == 0) return code;
+  return next_functions.File_seek_shared.next()(handle.real, shared, MPI_SEEK_SET);
+}
+
+}  // namespace
+
+int step_aside(Handle& handle) {
+  mpi().Barrier(handle.comm);
+  const Status drained = handle.file->drain();
+  const int mine = error_class(drained);
+  int worst = MPI_SUCCESS;
+  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  if (worst != MPI_SUCCESS) {
+    if (!drained.ok()) complain_once(drained.message());
+    return raise_code(handle, worst);
+  }
+  int code = next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
+                                                 handle.filetype.get(), "native", MPI_INFO_NULL);
+  if (code == MPI_SUCCESS) code = set_library_pointers(handle);
+  handle.file->invalidate_cache();
+  handle.logs = false;
+  return code;
+}
+
+void settle(Handle& handle, bool will_write) {
+  std::shared_ptr<File> file = handle.file;
+  if (!file) {
+    Job* job = Process::instance().joined();
+    if (job == nullptr || handle.path.empty()) return;
+    file = job->find(handle.path);
+  }
+  if (!file || !file->ever_logged()) return;
+  if (const Status drained = file->drain(); !drained.ok()) complain_once(drained.message());
+  if (will_write) file->invalidate_cache();
+}
+
+}  // namespace pmio

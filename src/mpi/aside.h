@@ -1,0 +1,19 @@
+// Stepping aside: how a handle that logged becomes one that is handed on, and how handles that are handed on
+// get along with handles on the same file that log.
+#pragma once
+
+#include "mpi/handle.h"
+
+namespace pmio {
+
+// Collective: drains, gives the library's handle the view and the pointers of this one, and hands on from now
+// on. On an error, the same on all ranks, the handle logs as before; the error has been through the error
+// handler.
+int step_aside(Handle& handle);
+
+// Before a call on a handle that does not log goes to the library: what other handles have logged to the file
+// is drained, so that the call sees it, and nothing older overwrites what it writes. will_write: bytes that
+// were drained earlier are not served from the log any more. Local; costs a look-up where nothing is logged.
+void settle(Handle& handle, bool will_write);
+
+}  // namespace pmio

@@ -1,0 +1,25 @@
+# smoke.c and handles.c under every MPI: with the log, with pmio off, and without pmio, where they must hold as well.
+pmio_find_mpis()
+get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+
+function(pmio_add_small_test program tag name environment)
+  get_property(launcher GLOBAL PROPERTY PMIO_MPIEXEC_${tag})
+  # The ranks only: a launcher has no use for the library.
+  add_test(NAME ${program}.${tag}.${name}
+    COMMAND ${launcher} -n 2 env ${environment} $<TARGET_FILE:${program}-${tag}>
+      ${CMAKE_CURRENT_BINARY_DIR}/${program}-${tag}-${name}.out)
+  set_tests_properties(${program}.${tag}.${name} PROPERTIES
+    LABELS mpi TIMEOUT 120 PROCESSORS 2 ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+endfunction()
+
+foreach(tag IN LISTS tags)
+  set(preload LD_PRELOAD=$<TARGET_FILE:pmio_runtime_${tag}>)
+  foreach(program IN ITEMS smoke handles)
+    add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
+    target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program)
+    set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+    pmio_add_small_test(${program} ${tag} plain "PMIO_MODE=off")
+    pmio_add_small_test(${program} ${tag} off "${preload};PMIO_MODE=off")
+    pmio_add_small_test(${program} ${tag} log "${preload};PMIO_DIR=${CMAKE_CURRENT_BINARY_DIR}/log-${program}-${tag}")
+  endforeach()
+endforeach()
