@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdarg>
+#include <cstring>
 
 namespace differential {
 namespace {
@@ -42,6 +43,17 @@ MPI_Info random_info(Random& random) {
     MPI_Info_set(info, "striping_factor", "3");
   }
   return info;
+}
+
+// pmio tells its mode among the hints in force; plain MPI-IO has no such hint.
+bool is_logged(MPI_File file) {
+  MPI_Info info;
+  char mode[16] = "";
+  int known = 0;
+  if (MPI_File_get_info(file, &info) != MPI_SUCCESS) return false;
+  MPI_Info_get(info, "pmio_mode", sizeof mode - 1, mode, &known);
+  MPI_Info_free(&info);
+  return known && strcmp(mode, "log") == 0;
 }
 
 uint64_t hash_file(const std::string& path, int64_t* size) {
@@ -153,6 +165,7 @@ void Scenario::open_one(uint64_t seed) {
   int failures = error != MPI_SUCCESS, all_failures = 0;
   MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (all_failures == 0) {
+    handle.logged = is_logged(handle.file);
     handles_.push_back(handle);
     MPI_Offset position = -1;
     check("get_position", MPI_File_get_position(handle.file, &position));
