@@ -66,16 +66,15 @@ Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& mem
   return handle.file->take_error();
 }
 
-// The individual pointer moves by what was accessed: all that is written, and what there was to read.
-Status move_individual(Handle& handle, const Transfer& t, Memory& memory, uint32_t collective_call,
-                       uint64_t* done) {
+// Both pointers move before the access, and by what is asked for (MPI 4.1, 14.4.1), so that other threads and
+// other ranks go on behind it meanwhile.
+int64_t take_individual(Handle& handle, const Memory& memory) {
   const std::lock_guard lock(handle.pointer_mutex);
-  const Status status = move(handle, t, handle.position, memory, collective_call, done);
-  handle.position += static_cast<int64_t>(handle.view.etypes_in(*done));
-  return status;
+  const int64_t start = handle.position;
+  handle.position += static_cast<int64_t>(handle.view.etypes_in(memory.bytes()));
+  return start;
 }
 
-// The shared one moves before the access, by what is asked for: others go on behind it meanwhile.
 Result<int64_t> take_shared(Handle& handle, const Transfer& t, const Memory& memory) {
   const auto etypes = static_cast<int64_t>(handle.view.etypes_in(memory.bytes()));
   return t.collective ? ordered_fetch_add(handle, etypes) : shared_fetch_add(handle, etypes);
@@ -87,7 +86,7 @@ Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, uint32
     case Pointer::explicit_offset:
       return move(handle, t, t.offset, memory, collective_call, done);
     case Pointer::individual:
-      return move_individual(handle, t, memory, collective_call, done);
+      return move(handle, t, take_individual(handle, memory), memory, collective_call, done);
     case Pointer::shared: {
       const Result<int64_t> start = take_shared(handle, t, memory);
       if (!start.ok()) return start.status();

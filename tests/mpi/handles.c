@@ -49,6 +49,7 @@ static void two_handles(const char* name) {
   write_int(second, rank, 2);
   meet(second);
   check(read_int(first, (rank + 1) % ranks) == 2, "the newer write of the other handle");
+  MPI_Barrier(MPI_COMM_WORLD);
   write_int(first, rank, 3);
   meet(first);
   check(read_int(second, (rank + 1) % ranks) == 3, "the newest write");
