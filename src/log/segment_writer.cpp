@@ -86,9 +86,17 @@ Result<SegmentWriter> SegmentWriter::format(Region& region, const SegmentIdentit
     return Status(Code::invalid,
                   "the path of the target is longer than " + std::to_string(kMaxPath) + " bytes");
   const SegmentHeader header = make_header(region, identity);
-  region.copy(0, &header, sizeof header);
-  region.flush(0, sizeof header);
-  // sync, not fence: were the old header to come back after a power failure, so would the generation before.
+  // The magic goes first and comes last: a crash in between leaves a segment that says nothing, rather than a
+  // damaged one. sync, not fence: were the old header to come back after a power failure, so would the
+  // generation before.
+  constexpr size_t kBehindMagic = sizeof header.magic;
+  PMIO_TRY(invalidate(region));
+  region.copy(kBehindMagic, reinterpret_cast<const std::byte*>(&header) + kBehindMagic,
+              sizeof header - kBehindMagic);
+  region.flush(kBehindMagic, sizeof header - kBehindMagic);
+  PMIO_TRY(region.sync());
+  region.copy(0, &header.magic, sizeof header.magic);
+  region.flush(0, sizeof header.magic);
   PMIO_TRY(region.sync());
   SegmentWriter writer;
   writer.region_ = &region;

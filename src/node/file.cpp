@@ -11,8 +11,23 @@ File::File() : impl_(std::make_unique<Impl>()) {}
 
 File::~File() = default;
 
+// The target's system calls become the process's.
+static void add_up(Counters& all, IoCounters& file) {
+  std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};
+  std::atomic<uint64_t>* reads[] = {&all.target_reads_1k, &all.target_reads_1m, &all.target_reads_large};
+  for (int size_class = 0; size_class < 3; size_class++) {
+    count(*writes[size_class], file.writes[size_class].exchange(0, std::memory_order_relaxed));
+    count(*reads[size_class], file.reads[size_class].exchange(0, std::memory_order_relaxed));
+  }
+  count(all.target_write_bytes, file.written_bytes.exchange(0, std::memory_order_relaxed));
+  count(all.target_read_bytes, file.read_bytes.exchange(0, std::memory_order_relaxed));
+  count(all.target_write_ns, file.write_ns.exchange(0, std::memory_order_relaxed));
+  count(all.target_read_ns, file.read_ns.exchange(0, std::memory_order_relaxed));
+}
+
 File::Impl::~Impl() {
   if (control == nullptr) return;
+  add_up(job->counters, target->counters());
   if (!undrained) {
     std::lock_guard lock(append_mutex);
     while (!owned.empty()) detach(0);
@@ -62,6 +77,7 @@ Status File::release() {
     if (--impl.handles > 0) return {};
   }
   Status status = impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drainer->drain();
+  add_up(impl.job->counters, impl.target->counters());
   std::lock_guard lock(impl.append_mutex);
   if (!status.ok()) {
     impl.undrained = true;
