@@ -41,16 +41,17 @@ int step_aside(Handle& handle) {
   return code;
 }
 
-void settle(Handle& handle, bool will_write) {
+std::shared_ptr<File> settle(Handle& handle, bool will_write) {
   std::shared_ptr<File> file = handle.file;
   if (!file) {
     Job* job = Process::instance().joined();
-    if (job == nullptr || handle.path.empty()) return;
+    if (job == nullptr || handle.path.empty()) return nullptr;
     file = job->find(handle.path);
   }
-  if (!file || !file->ever_logged()) return;
+  if (!file || !file->ever_logged()) return nullptr;
   if (const Status drained = file->drain(); !drained.ok()) complain_once(drained.message());
   if (will_write) file->invalidate_cache();
+  return file;
 }
 
 }  // namespace pmio

@@ -22,7 +22,10 @@ int drain_together(Handle& handle) {
 }  // namespace
 
 Answer file_set_size(Handle& handle, MPI_Offset size) {
-  if (!handle.logs) settle(handle, true);
+  if (!handle.logs) {
+    // All is drained, so that the file's own size counts from here on.
+    if (const std::shared_ptr<File> file = settle(handle, true)) file->truncated();
+  }
   if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
