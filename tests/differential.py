@@ -42,8 +42,7 @@ class Contestant:
             command = [self.mpi.mpiexec, "-n", str(options.ranks), *mpi_processes.with_environment(hints, self.preload)]
             command += [self.program, "--dir", directory, "--record", directory / "record"]
             command += ["--seed", first, "--seeds", count, "--ops", options.ops]
-            command += options.restrictions
-        command += ([] if self.pmio else ["--reference"]) + (["--keep"] if keep else [])
+            command += [*options.restrictions, *([] if self.pmio else ["--reference"]), *(["--keep"] if keep else [])]
             timeout = 60 + options.timeout * count
             code, output = mpi_processes.run([str(word) for word in command], harness.environment(self.mpi), timeout)
             records = [read_lines(directory / f"record.{rank}") for rank in range(options.ranks)]
