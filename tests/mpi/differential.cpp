@@ -21,7 +21,7 @@ struct Arguments {
 [[noreturn]] void usage() {
   fprintf(stderr,
           "usage: differential --dir D --record PREFIX [--seed FIRST] [--seeds N] [--ops N] [--reference]"
-          " [--no-darray] [--no-atomic] [--keep]\n");
+          " [--no-darray] [--portable] [--keep]\n");
   exit(2);
 }
 
@@ -33,8 +33,8 @@ Arguments parse(int argc, char** argv) {
       arguments.settings.reference = true;
     } else if (option == "--no-darray") {
       arguments.settings.with_darray = false;
-    } else if (option == "--no-atomic") {
-      arguments.settings.with_atomic = false;
+    } else if (option == "--portable") {
+      arguments.settings.portable = true;
     } else if (option == "--keep") {
       arguments.settings.keep_files = true;
     } else if (i + 1 == argc) {

@@ -251,7 +251,7 @@ void Scenario::dispatch(Operation operation, Handle& handle, uint64_t seed) {
       turns(handle, shared, own);
       break;
     case kAtomic:
-      if (!settings_.with_atomic) return query(handle, own);
+      if (settings_.portable) return query(handle, own);
       handle.atomic = !handle.atomic;
       check("set_atomicity", MPI_File_set_atomicity(handle.file, handle.atomic));
       break;

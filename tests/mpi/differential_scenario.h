@@ -21,7 +21,7 @@ struct Settings {
   bool reference =
       false;  // plain MPI-IO: what ROMIO is known to get wrong at the end of a file is not judged
   bool with_darray = true;
-  bool with_atomic = true;
+  bool portable = false;  // without what Open MPI does not do right itself: atomic mode, preallocate
   bool keep_files = false;
 };
 
