@@ -228,7 +228,10 @@ void Scenario::resize(Handle& handle, Random shared) {
   const int64_t grown = std::min(size + shared.magnitude(1 << 20), kFileLimit);
   switch (shared.below(4)) {
     case 0:
-      check("preallocate", MPI_File_preallocate(handle.file, grown));
+      if (settings_.portable)
+        check("set_size", MPI_File_set_size(handle.file, grown));
+      else
+        check("preallocate", MPI_File_preallocate(handle.file, grown));
       break;
     case 1:
       check("set_size", MPI_File_set_size(handle.file, grown));
