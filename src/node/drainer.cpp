@@ -12,6 +12,7 @@ namespace pmio {
 constexpr uint64_t kDirectBytes =
     32 << 10;  // pieces of this size on average are written straight from the logs
 constexpr useconds_t kPollMicroseconds = 50;
+constexpr uint64_t kPatienceNs = 10'000'000'000;  // of a process that cannot drain itself
 constexpr uint64_t kSuspicionNs = 2'000'000'000;  // no progress for so long: look whether a helper has died
 
 struct Drainer::Work {
@@ -38,10 +39,14 @@ Status Drainer::drain() {
   for (uint32_t rank = 0; rank < control->ranks; rank++) {
     wanted[rank] = control->cells[rank].appended.load(std::memory_order_acquire);
   }
+  const uint64_t start = monotonic_ns();
   while (!all_drained(wanted)) {
     if (parts_.target->access() == TargetFile::Access::read_only) {
       // This process cannot write; one that logs can, and its background thread looks at this flag.
-      if (some_rank_died()) return Status(Code::io, "a rank that has undrained data has died", EIO);
+      if (monotonic_ns() - start > kPatienceNs) {
+        return Status(Code::busy, "'" + parts_.target->path() + "' may not be written here, and who may does not drain it",
+                      EBUSY);
+      }
       control->drain_wanted.store(1, std::memory_order_release);
       usleep(kPollMicroseconds);
       continue;

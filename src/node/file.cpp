@@ -65,7 +65,15 @@ void File::invalidate_cache() {
                        std::memory_order_release);
 }
 
-void File::truncated() { impl_->cell->logged_end.store(0, std::memory_order_release); }
+void File::truncated() {
+  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
+    RankCell& cell = impl_->control->cells[rank];
+    // A rank with undrained bytes is not inside this call: what it logged is still to come.
+    if (cell.appended.load(std::memory_order_acquire) == cell.drained_records.load(std::memory_order_acquire)) {
+      cell.logged_end.store(0, std::memory_order_release);
+    }
+  }
+}
 
 Status File::discard() { return impl_->drainer->discard(); }
 

@@ -227,9 +227,12 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
 }
 
 static Result<std::unique_ptr<TargetFile>> open_target(const std::string& path, bool read_only) {
+  // For both even where the program only reads: what others have logged may have to be drained by this process.
   auto target = TargetFile::open(path, TargetFile::Access::read_write);
-  if (target.ok() || target.status().code() != Code::access) return target;
-  return TargetFile::open(path, read_only ? TargetFile::Access::read_only : TargetFile::Access::write_only);
+  if (target.ok()) return target;
+  if (read_only) return TargetFile::open(path, TargetFile::Access::read_only);
+  return target.status().code() == Code::access ? TargetFile::open(path, TargetFile::Access::write_only)
+                                                : std::move(target);
 }
 
 Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {

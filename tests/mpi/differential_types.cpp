@@ -145,6 +145,15 @@ DataType random_memory_type(Random& random, const DataType& element, int64_t ext
     release(&type);
     type = describe(shuffled, true);
   }
+  if (type.size == type.span && type.lowest != 0) {
+    // ROMIO takes a contiguous type for bytes that begin at the buffer's address, even where they don't.
+    const MPI_Aint place = -type.lowest;
+    const int one = 1;
+    MPI_Datatype moved;
+    MPI_Type_create_hindexed(1, &one, &place, type.handle, &moved);
+    release(&type);
+    type = describe(moved, true);
+  }
   const int64_t lower = random.percent(50) ? type.lowest : type.lowest - random.below(100);
   return resized(type, lower, type.lowest + type.span - lower + (random.percent(50) ? 0 : random.below(100)));
 }
