@@ -253,6 +253,7 @@ void Scenario::dispatch(Operation operation, Handle& handle, uint64_t seed) {
     case kAtomic:
       if (settings_.portable) return query(handle, own);
       handle.atomic = !handle.atomic;
+      handle.logged = false;  // pmio hands such a handle on from then on
       check("set_atomicity", MPI_File_set_atomicity(handle.file, handle.atomic));
       break;
     default:
