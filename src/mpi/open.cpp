@@ -9,6 +9,7 @@
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
 #include "node/control.h"
+#include "recover/recover.h"
 
 namespace pmio {
 namespace {
@@ -48,6 +49,12 @@ struct Attempt {
   Status misconfigured;  // a reason that the user should hear
 };
 
+Status bring_in_pending(const Job& job, const std::string& path) {
+  const Result<FileIdentity> identity = identity_of(path);
+  if (!identity.ok()) return {};  // the open below says why
+  return recover_pending(job.options().directory, identity.value(), path, job.options().id);
+}
+
 Attempt attempt(Handle& handle) {
   Attempt result;
   if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
@@ -55,6 +62,11 @@ Attempt attempt(Handle& handle) {
   if (!job.ok()) {
     result.misconfigured = job.status();
     return result;
+  }
+  if (handle.rank == 0) {
+    // Before anybody logs: what a dead job left for this file is older than what is written from here on.
+    result.misconfigured = bring_in_pending(*job.value(), handle.path);
+    if (!result.misconfigured.ok()) return result;
   }
   Job::OpenOptions options;
   options.path = handle.path;
@@ -110,6 +122,7 @@ void start_logging(Handle& handle, MPI_Comm comm) {
     complain_once(mine.misconfigured.message() + "; the program runs on without the log");
   }
   if (all.cannot != kNobody) {
+    if (mine.file) (void)mine.file->release();  // nothing was logged through it
     mpi().Comm_free(&handle.comm);
     if (Job* job = Process::instance().joined()) count(job->counters().files_passed_through);
     return;
@@ -131,7 +144,7 @@ int drain_for_close(Handle& handle) {
   Status status;
   if (handle.amode & MPI_MODE_DELETE_ON_CLOSE) {
     status = handle.file->discard();
-  } else {
+  } else if (handle.can_write()) {
     status = handle.file->drain();
   }
   mpi().Barrier(handle.comm);

@@ -4,7 +4,6 @@
 #include "mpi/errors.h"
 #include "mpi/memory.h"
 #include "mpi/pointers.h"
-#include "mpi/process.h"
 
 namespace pmio {
 namespace {
@@ -15,8 +14,8 @@ bool is_wrong(const Handle& handle, const Transfer& t) {
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
-void count_call(const Transfer& t) {
-  Counters& counters = Process::instance().joined()->counters();
+void count_call(const Handle& handle, const Transfer& t) {
+  Counters& counters = handle.file->counters();
   if (t.direction == Direction::write) {
     count(t.collective ? counters.collective_writes : counters.independent_writes);
   } else {
@@ -108,7 +107,7 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
-  count_call(t);
+  count_call(handle, t);
   Result<Memory> memory = Memory::of(handle, t);
   if (!memory.ok()) return raise_error(handle, memory.status());
   if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);

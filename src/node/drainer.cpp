@@ -44,8 +44,9 @@ Status Drainer::drain() {
     if (parts_.target->access() == TargetFile::Access::read_only) {
       // This process cannot write; one that logs can, and its background thread looks at this flag.
       if (monotonic_ns() - start > kPatienceNs) {
-        return Status(Code::busy, "'" + parts_.target->path() + "' may not be written here, and who may does not drain it",
-                      EBUSY);
+        return Status(
+            Code::busy,
+            "'" + parts_.target->path() + "' may not be written here, and who may does not drain it", EBUSY);
       }
       control->drain_wanted.store(1, std::memory_order_release);
       usleep(kPollMicroseconds);

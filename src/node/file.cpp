@@ -69,7 +69,8 @@ void File::truncated() {
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
     RankCell& cell = impl_->control->cells[rank];
     // A rank with undrained bytes is not inside this call: what it logged is still to come.
-    if (cell.appended.load(std::memory_order_acquire) == cell.drained_records.load(std::memory_order_acquire)) {
+    if (cell.appended.load(std::memory_order_acquire) ==
+        cell.drained_records.load(std::memory_order_acquire)) {
       cell.logged_end.store(0, std::memory_order_release);
     }
   }
@@ -130,6 +131,7 @@ void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
 }
 
 TargetFile& File::target() { return *impl_->target; }
+Counters& File::counters() { return impl_->job->counters; }
 const FileIdentity& File::identity() const { return impl_->identity; }
 const Layout& File::layout() const { return impl_->layout; }
 

@@ -63,6 +63,7 @@ class File {
   void background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns);
 
   TargetFile& target();
+  Counters& counters();  // the process's
   const FileIdentity& identity() const;
   const Layout& layout() const;
 

@@ -227,7 +227,8 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
 }
 
 static Result<std::unique_ptr<TargetFile>> open_target(const std::string& path, bool read_only) {
-  // For both even where the program only reads: what others have logged may have to be drained by this process.
+  // For both even where the program only reads: what others have logged may have to be drained by this
+  // process.
   auto target = TargetFile::open(path, TargetFile::Access::read_write);
   if (target.ok()) return target;
   if (read_only) return TargetFile::open(path, TargetFile::Access::read_only);
