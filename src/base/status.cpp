@@ -9,30 +9,45 @@ namespace pmio {
 
 const char* code_name(Code code) {
   switch (code) {
-    case Code::ok: return "ok";
-    case Code::corrupt: return "corrupt";
-    case Code::unsupported: return "unsupported";
-    case Code::no_space: return "no_space";
-    case Code::quota: return "quota";
-    case Code::io: return "io";
-    case Code::invalid: return "invalid";
-    case Code::busy: return "busy";
-    case Code::access: return "access";
+    case Code::ok:
+      return "ok";
+    case Code::corrupt:
+      return "corrupt";
+    case Code::unsupported:
+      return "unsupported";
+    case Code::no_space:
+      return "no_space";
+    case Code::quota:
+      return "quota";
+    case Code::io:
+      return "io";
+    case Code::invalid:
+      return "invalid";
+    case Code::busy:
+      return "busy";
+    case Code::access:
+      return "access";
   }
   return "unknown";
 }
 
 static Code code_of(int system_errno) {
   switch (system_errno) {
-    case ENOSPC: return Code::no_space;
-    case EDQUOT: return Code::quota;
+    case ENOSPC:
+      return Code::no_space;
+    case EDQUOT:
+      return Code::quota;
     case EACCES:
     case EPERM:
-    case EROFS: return Code::access;
-    case EINVAL: return Code::invalid;
+    case EROFS:
+      return Code::access;
+    case EINVAL:
+      return Code::invalid;
     case EBUSY:
-    case EAGAIN: return Code::busy;
-    default: return Code::io;
+    case EAGAIN:
+      return Code::busy;
+    default:
+      return Code::io;
   }
 }
 

@@ -47,8 +47,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}   // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   T& value() & { return *value_; }
@@ -67,8 +67,8 @@ class [[nodiscard]] Result {
 #define PMIO_ASSERT(expression) \
   ((expression) ? static_cast<void>(0) : ::pmio::assertion_failed(#expression, __FILE__, __LINE__))
 
-#define PMIO_TRY(expression)                        \
-  do {                                              \
+#define PMIO_TRY(expression)                                                           \
+  do {                                                                                 \
     if (::pmio::Status try_status = (expression); !try_status.ok()) return try_status; \
   } while (0)
 

@@ -13,13 +13,21 @@ const std::byte* bytes_of(const void* object) { return static_cast<const std::by
 // The multiplier is odd, so no two records of a segment share a seed. The seeds of two salts differ either at
 // every index or at none, and a CRC tells all seeds apart: a writer that compares one pair of seeds knows
 // that no record of the generation before can match.
-uint32_t record_seed(uint64_t salt, uint32_t index) {
-  return crc32c(0, &salt, sizeof salt) ^ (index * 0x9e3779b1u);
+static uint32_t seed_of(uint32_t seed_of_salt, uint32_t index) {
+  return seed_of_salt ^ (index * 0x9e3779b1u);
+}
+
+uint32_t salt_seed(uint64_t salt) { return crc32c(0, &salt, sizeof salt); }
+
+uint32_t record_seed(uint64_t salt, uint32_t index) { return seed_of(salt_seed(salt), index); }
+
+uint32_t record_checksum_seeded(const LogRecord& record, uint32_t seed_of_salt, uint32_t index) {
+  constexpr size_t kCovered = offsetof(LogRecord, data_crc);
+  return crc32c(seed_of(seed_of_salt, index), bytes_of(&record) + kCovered, sizeof record - kCovered);
 }
 
 uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index) {
-  constexpr size_t kCovered = offsetof(LogRecord, data_crc);
-  return crc32c(record_seed(salt, index), bytes_of(&record) + kCovered, sizeof record - kCovered);
+  return record_checksum_seeded(record, salt_seed(salt), index);
 }
 
 uint32_t header_checksum(const SegmentHeader& header) {

@@ -1,18 +1,18 @@
-// On-medium format of the per-rank log (L0), major version 1. docs/format.md describes it with a worked example.
+// On-medium format of the per-rank log (L0), major version 1. docs/format.md describes it with a worked
+// example.
 //
 // A segment is one file and can be read alone: its header names the target file. Data grows upwards from
 // kHeaderBytes (the D-log), records grow downwards from the end (the M-log): record i lies at
 // segment_bytes - 64 * (i + 1). All integers little-endian; reserved bytes are zero.
 //
-// A segment is valid iff  (1) magic and version match, incompat has no unknown bit, (2) segment_bytes equals the file
-// size, is a multiple of 64 and within [kMinSegmentBytes, kMaxSegmentBytes], (3) header_crc matches, (4) path_length <=
-// kMaxPath.
-// Record i is valid iff all records before it are and  (1) record_crc matches (it covers bytes 4..63 and is seeded with
-// salt and i, so that records of an earlier generation never match), (2) kind is known, (3) the geometry holds:
-// 0 < block_length <= length, length % block_length == 0, extents have one block, stride >= block_length otherwise, no
-// overflow of the file range over 2^63 - 1, (4) its data begin at or after the end of the data of record i - 1 (or
-// kHeaderBytes) and end at or before the start of record i, (5) data_crc matches.
-// The log ends at the first invalid record.
+// A segment is valid iff  (1) magic and version match, incompat has no unknown bit, (2) segment_bytes equals
+// the file size, is a multiple of 64 and within [kMinSegmentBytes, kMaxSegmentBytes], (3) header_crc matches,
+// (4) path_length <= kMaxPath. Record i is valid iff all records before it are and  (1) record_crc matches
+// (it covers bytes 4..63 and is seeded with salt and i, so that records of an earlier generation never
+// match), (2) kind is known, (3) the geometry holds: 0 < block_length <= length, length % block_length == 0,
+// extents have one block, stride >= block_length otherwise, no overflow of the file range over 2^63 - 1, (4)
+// its data begin at or after the end of the data of record i - 1 (or kHeaderBytes) and end at or before the
+// start of record i, (5) data_crc matches. The log ends at the first invalid record.
 #pragma once
 
 #include <cstddef>
@@ -38,21 +38,21 @@ struct FileIdentity {
 
 struct SegmentHeader {
   uint64_t magic;
-  uint32_t version;        // kFormatMajor
-  uint32_t header_crc;     // crc32c(0, bytes [16, sizeof(SegmentHeader)))
-  uint64_t compat;         // features an older reader may ignore
-  uint64_t incompat;       // features an older reader must refuse
+  uint32_t version;     // kFormatMajor
+  uint32_t header_crc;  // crc32c(0, bytes [16, sizeof(SegmentHeader)))
+  uint64_t compat;      // features an older reader may ignore
+  uint64_t incompat;    // features an older reader must refuse
   uint64_t segment_bytes;
-  uint64_t salt;           // random per generation, never 0
-  uint64_t job;            // job id
-  uint32_t rank;           // world rank of the writer
-  uint32_t slot;           // number of the segment within its rank
+  uint64_t salt;  // random per generation, never 0
+  uint64_t job;   // job id
+  uint32_t rank;  // world rank of the writer
+  uint32_t slot;  // number of the segment within its rank
   FileIdentity target;
-  uint64_t start_ns;       // CLOCK_MONOTONIC when the generation began
+  uint64_t start_ns;  // CLOCK_MONOTONIC when the generation began
   uint64_t start_realtime_ns;
-  uint32_t ranks;          // size of MPI_COMM_WORLD of the job
-  uint32_t path_length;    // bytes, without terminator
-  char path[kMaxPath + 1]; // absolute path at open
+  uint32_t ranks;           // size of MPI_COMM_WORLD of the job
+  uint32_t path_length;     // bytes, without terminator
+  char path[kMaxPath + 1];  // absolute path at open
 };
 static_assert(offsetof(SegmentHeader, target) == 64);
 static_assert(offsetof(SegmentHeader, path) == 112);
@@ -65,16 +65,17 @@ enum class RecordKind : uint16_t {
 
 struct LogRecord {
   uint32_t record_crc;
-  uint32_t data_crc;       // crc32c(0, the record's data)
-  uint64_t file_offset;    // bytes
-  uint64_t length;         // data bytes, > 0
-  uint64_t block_length;   // == length for an extent
-  uint64_t stride;         // 0 for an extent
-  uint64_t stamp_ns;       // order: CLOCK_MONOTONIC of the writing call; later wins, ties: higher rank, later record
-  uint32_t data_position;  // in units of kDataAlignment from the start of the segment
-  uint32_t collective_call;// number of the collective write call on its handle, from 1; 0: independent
+  uint32_t data_crc;      // crc32c(0, the record's data)
+  uint64_t file_offset;   // bytes
+  uint64_t length;        // data bytes, > 0
+  uint64_t block_length;  // == length for an extent
+  uint64_t stride;        // 0 for an extent
+  uint64_t
+      stamp_ns;  // order: CLOCK_MONOTONIC of the writing call; later wins, ties: higher rank, later record
+  uint32_t data_position;    // in units of kDataAlignment from the start of the segment
+  uint32_t collective_call;  // number of the collective write call on its handle, from 1; 0: independent
   uint16_t kind;
-  uint16_t flags;          // kLastOfCall
+  uint16_t flags;  // kLastOfCall
   uint32_t reserved;
 };
 static_assert(sizeof(LogRecord) == 64);
@@ -83,11 +84,14 @@ constexpr uint16_t kLastOfCall = 1;
 // The seed of record i's checksum.
 uint32_t record_seed(uint64_t salt, uint32_t index);
 uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index);
+// The same in two steps: what all records of a generation share, and the rest.
+uint32_t salt_seed(uint64_t salt);
+uint32_t record_checksum_seeded(const LogRecord& record, uint32_t seed_of_salt, uint32_t index);
 uint32_t header_checksum(const SegmentHeader& header);
 
-// The ledger of a file (one per job and file): how many records of each segment are in the target already. Two slots
-// at byte 0 and at slot_bytes, written alternately; the valid one with the higher round counts. A segment that is not
-// listed, or is listed with another salt, has none drained.
+// The ledger of a file (one per job and file): how many records of each segment are in the target already.
+// Two slots at byte 0 and at slot_bytes, written alternately; the valid one with the higher round counts. A
+// segment that is not listed, or is listed with another salt, has none drained.
 constexpr uint64_t kLedgerMagic = 0x3152444c4f494d50;  // "PMIOLDR1"
 struct LedgerEntry {
   uint32_t rank;
@@ -99,11 +103,11 @@ static_assert(sizeof(LedgerEntry) == 24);
 struct LedgerSlot {
   uint64_t magic;
   uint32_t version;
-  uint32_t crc;            // crc32c(0, bytes [16, sizeof(LedgerSlot) + entries * sizeof(LedgerEntry)))
-  uint64_t round;          // from 1
+  uint32_t crc;    // crc32c(0, bytes [16, sizeof(LedgerSlot) + entries * sizeof(LedgerEntry)))
+  uint64_t round;  // from 1
   FileIdentity target;
   uint32_t entries;
-  uint32_t flags;          // kDiscarded
+  uint32_t flags;  // kDiscarded
   // LedgerEntry[entries] follow
 };
 static_assert(sizeof(LedgerSlot) == 56);

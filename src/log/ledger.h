@@ -1,5 +1,6 @@
-// The ledger of one file of one job (format.h): what of each segment is in the target already. Written by whoever holds
-// the file's drain lock; read by recovery. update() is atomic: after a crash either the old or the new state is read.
+// The ledger of one file of one job (format.h): what of each segment is in the target already. Written by
+// whoever holds the file's drain lock; read by recovery. update() is atomic: after a crash either the old or
+// the new state is read.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,9 @@
 // One segment of a log: the writer that appends to it and the reader that trusts nothing in it.
 //
-// Threads: a SegmentWriter belongs to its rank, one thread at a time. Readers, in any local process, may read records
-// [0, n) and their data once they have learnt n from a release store that followed the writer's publish (the node layer
-// does that). Durability: nothing is durable before fence(); after it everything appended before is.
+// Threads: a SegmentWriter belongs to its rank, one thread at a time. Readers, in any local process, may read
+// records [0, n) and their data once they have learnt n from a release store that followed the writer's
+// publish (the node layer does that). Durability: nothing is durable before fence(); after it everything
+// appended before is.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,9 @@ class SegmentWriter {
   // Data bytes that one more record can take (0: full).
   uint64_t room_bytes() const;
 
-  // Appends one record for `where` (absolute file range; where.bytes() <= room_bytes()), its data taken from the next
-  // where.bytes() bytes of memory. Not durable, not published, before fence().
-  // memory: offsets are relative to buffer.
+  // Appends one record for `where` (absolute file range; where.bytes() <= room_bytes()), its data taken from
+  // the next where.bytes() bytes of memory. Not durable, not published, before fence(). memory: offsets are
+  // relative to buffer.
   void append(const Vector& where, PatternCursor& memory, const std::byte* buffer, uint64_t stamp_ns,
               uint32_t collective_call, bool last_of_call);
   // The same for contiguous memory; the hot path.
@@ -56,7 +57,8 @@ class SegmentWriter {
                   uint32_t collective_call, bool last_of_call);
   Region* region_ = nullptr;
   uint64_t salt_ = 0;
-  uint64_t data_end_ = 0;    // next free data byte, aligned
+  uint32_t salt_seed_ = 0;
+  uint64_t data_end_ = 0;  // next free data byte, aligned
   uint64_t flushed_data_ = 0;
   uint32_t records_ = 0;
   uint32_t flushed_records_ = 0;
@@ -74,11 +76,12 @@ class SegmentReader {
   const LogRecord& record(uint32_t index) const;  // index below what is known to be published or valid
   const std::byte* data(const LogRecord& record) const;
 
-  // Number of valid records from `from` on, by full validation (checksums of data too unless check_data is false).
-  // Never reads outside the segment, whatever the bytes are.
+  // Number of valid records from `from` on, by full validation (checksums of data too unless check_data is
+  // false). Never reads outside the segment, whatever the bytes are.
   uint32_t count_valid(bool check_data = true) const;
   bool valid(uint32_t index, bool check_data) const;
-  // First index >= from, < from + limit, whose record validates though an earlier one did not: damage rather than a torn tail.
+  // First index >= from, < from + limit, whose record validates though an earlier one did not: damage rather
+  // than a torn tail.
   std::optional<uint32_t> valid_after_gap(uint32_t from, uint32_t limit) const;
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
+#include "extent/strided_copy.h"
 #include "log/segment.h"
 
 namespace pmio {
@@ -51,26 +52,6 @@ SegmentHeader make_header(const Region& region, const SegmentIdentity& identity)
 
 constexpr size_t kGatherBytes = 4 << 10;
 
-template <size_t kBlock>
-void gather_fixed(std::byte* to, const std::byte* from, int64_t stride, uint64_t count) {
-  for (uint64_t i = 0; i < count; ++i, to += kBlock, from += stride) std::memcpy(to, from, kBlock);
-}
-
-// The elements of programs are mostly floats, doubles and complex numbers: a copy of known size is one
-// instruction.
-void gather(std::byte* to, const std::byte* from, uint64_t block, int64_t stride, uint64_t count) {
-  switch (block) {
-    case 4:
-      return gather_fixed<4>(to, from, stride, count);
-    case 8:
-      return gather_fixed<8>(to, from, stride, count);
-    case 16:
-      return gather_fixed<16>(to, from, stride, count);
-    default:
-      for (uint64_t i = 0; i < count; ++i, to += block, from += stride) std::memcpy(to, from, block);
-  }
-}
-
 constexpr uint64_t aligned(uint64_t bytes) {
   return (bytes + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
 }
@@ -101,6 +82,7 @@ Result<SegmentWriter> SegmentWriter::format(Region& region, const SegmentIdentit
   SegmentWriter writer;
   writer.region_ = &region;
   writer.salt_ = header.salt;
+  writer.salt_seed_ = salt_seed(header.salt);
   writer.data_end_ = writer.flushed_data_ = kHeaderBytes;
   return writer;
 }
@@ -137,8 +119,8 @@ void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std
     const uint64_t batch = kGatherBytes / piece.block_length;
     for (uint64_t i = 0; i < piece.count; i += batch) {
       const uint64_t blocks = std::min(batch, piece.count - i);
-      gather(gathered, from + static_cast<int64_t>(i) * piece.stride, piece.block_length, piece.stride,
-             blocks);
+      gather_blocks(gathered, from + static_cast<int64_t>(i) * piece.stride, piece.block_length, piece.stride,
+                    blocks);
       crc = region_->copy_checksummed(data_end_ + done, gathered, blocks * piece.block_length, crc);
       done += blocks * piece.block_length;
     }
@@ -170,11 +152,12 @@ void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t 
   record.kind = static_cast<uint16_t>(where.count == 1 ? RecordKind::extent : RecordKind::vector);
   record.flags = last_of_call ? kLastOfCall : 0;
   record.reserved = 0;
-  record.record_crc = record_checksum(record, salt_, records_);
+  record.record_crc = record_checksum_seeded(record, salt_seed_, records_);
   ++records_;
   const uint64_t position = region_->size_bytes() - sizeof record * uint64_t{records_};
   region_->copy(position, &record, sizeof record);
-  // Records go downwards, a line per append: no hardware prefetcher sees a stream in that. position >= the header.
+  // Records go downwards, a line per append: no hardware prefetcher sees a stream in that. position >= the
+  // header.
   constexpr uint64_t kAhead = 4 * sizeof record;
   __builtin_prefetch(region_->data() + position - kAhead, 1);
 }

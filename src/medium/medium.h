@@ -1,13 +1,14 @@
-// Persistent regions: named, fixed-size, memory-mapped files in one directory, and how a store into them is made
-// durable. Everything that must survive a crash is written through a Region, so that a fault-injecting medium can
-// stand behind the same interface.
+// Persistent regions: named, fixed-size, memory-mapped files in one directory, and how a store into them is
+// made durable. Everything that must survive a crash is written through a Region, so that a fault-injecting
+// medium can stand behind the same interface.
 //
 // Durability: a store is durable once a flush of its range and then a fence have returned.
-//   tmpfs  a store survives the death of the process as soon as it has been executed; flush and fence are empty.
-//   dax    cache lines are flushed (or stored non-temporally) and a fence waits for them (libpmem2).
+//   tmpfs  a store survives the death of the process as soon as it has been executed; flush and fence are
+//   empty. dax    cache lines are flushed (or stored non-temporally) and a fence waits for them (libpmem2).
 //   disk   policy always: fence calls msync on what was flushed; sync: only sync() does; none: never.
 //
-// Threads: one thread at a time per Region object; several Regions may map the same file, in several processes.
+// Threads: one thread at a time per Region object; several Regions may map the same file, in several
+// processes.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,8 @@ class Region {
   // Copies into the mapping at offset_bytes. On return: visible to readers in program order, not yet durable.
   virtual void copy(size_t offset_bytes, const void* source, size_t length_bytes) = 0;
   // As copy, and returns crc32c(seed, source): one pass where the medium can fuse them.
-  virtual uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes, uint32_t seed);
+  virtual uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
+                                    uint32_t seed);
   // Starts making [offset, offset + length) durable. Needed after copy; may be lazy until fence.
   virtual void flush(size_t offset_bytes, size_t length_bytes) = 0;
   // Everything flushed before is durable on return, as far as the medium's policy promises.
@@ -48,8 +50,8 @@ class Region {
   size_t size_ = 0;
 };
 
-// A directory on one medium. The directory must be the caller's own (same euid), mode 0700, and no symbolic link;
-// files are 0600 and opened with O_NOFOLLOW.
+// A directory on one medium. The directory must be the caller's own (same euid), mode 0700, and no symbolic
+// link; files are 0600 and opened with O_NOFOLLOW.
 class Medium {
  public:
   virtual ~Medium() = default;
@@ -57,14 +59,16 @@ class Medium {
   virtual Durability durability() const = 0;
   virtual const std::string& directory() const = 0;
 
-  // Creates and reserves (posix_fallocate; ENOSPC becomes Code::no_space, and no file is left). Bytes read as zero.
+  // Creates and reserves (posix_fallocate; ENOSPC becomes Code::no_space, and no file is left). Bytes read as
+  // zero.
   virtual Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes) = 0;
   // Maps an existing file, whole. read_only: copy, flush and fence must not be called.
   virtual Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) = 0;
-  virtual Status remove(std::string_view name) = 0;  // a name that is not there is ok
+  virtual Status remove(std::string_view name) = 0;           // a name that is not there is ok
   virtual Result<std::vector<std::string>> list() const = 0;  // names in the directory, sorted
 
-  // Touches the pages of [offset, offset + length) for writing, so that later stores take no fault. No content change.
+  // Touches the pages of [offset, offset + length) for writing, so that later stores take no fault. No
+  // content change.
   static void prefault(Region& region, size_t offset_bytes, size_t length_bytes);
 };
 
@@ -74,9 +78,9 @@ Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durabi
 // What statfs, mount options and a MAP_SYNC probe say of a directory; nothing is created.
 struct MediumFacts {
   MediumKind kind;
-  std::string file_system;   // "tmpfs", "ext4", ...
-  uint64_t free_bytes;       // available to this user
-  bool map_sync;             // the DAX probe
+  std::string file_system;  // "tmpfs", "ext4", ...
+  uint64_t free_bytes;      // available to this user
+  bool map_sync;            // the DAX probe
 };
 Result<MediumFacts> probe_medium(const std::string& directory);
 

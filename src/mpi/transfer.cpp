@@ -14,13 +14,10 @@ bool is_wrong(const Handle& handle, const Transfer& t) {
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
-void count_call(const Handle& handle, const Transfer& t) {
+// Writes are counted by the log.
+void count_read(const Handle& handle, const Transfer& t) {
   Counters& counters = handle.file->counters();
-  if (t.direction == Direction::write) {
-    count(t.collective ? counters.collective_writes : counters.independent_writes);
-  } else {
-    count(t.collective ? counters.collective_reads : counters.independent_reads);
-  }
+  count(t.collective ? counters.collective_reads : counters.independent_reads);
 }
 
 Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint32_t collective_call) {
@@ -107,7 +104,7 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
-  count_call(handle, t);
+  if (t.direction == Direction::read) count_read(handle, t);
   Result<Memory> memory = Memory::of(handle, t);
   if (!memory.ok()) return raise_error(handle, memory.status());
   if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);

@@ -10,8 +10,11 @@ namespace pmio {
 // A segment with less room than this is closed rather than filled up with a fragment.
 constexpr uint64_t kLeastRoom = 256;
 
-static void bump(std::atomic<uint64_t>& counter, uint64_t by) {
-  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+// Ends the count of a call that began at stamp.
+static void tally(AppendTally& appends, uint64_t bytes, uint64_t stamp, uint32_t collective_call) {
+  if (appends.calls++ % kSampled == 0) appends.sampled_ns += monotonic_ns() - stamp;
+  appends.bytes += bytes;
+  appends.collective += collective_call != 0;
 }
 
 uint64_t File::Impl::next_stamp() {
@@ -28,7 +31,7 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
   segment.published.store(last.writer.records(), std::memory_order_release);
   if (end > cell->logged_end.load(std::memory_order_relaxed))
     cell->logged_end.store(end, std::memory_order_release);
-  bump(job->counters.append_records, unpublished);
+  appends.records += unpublished;
   cell->appended.store(cell->appended.load(std::memory_order_relaxed) + unpublished,
                        std::memory_order_release);
   unpublished = 0;
@@ -145,8 +148,6 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, uint
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
-  bump(impl.job->counters.append_calls, 1);
-  bump(impl.job->counters.append_bytes, bytes);
   for (uint64_t left = bytes; left > 0;) {
     PMIO_TRY(impl.make_room());
     SegmentWriter& writer = impl.owned.back().writer;
@@ -158,7 +159,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, uint
     left -= n;
     PMIO_TRY(impl.publish(stamp, offset));
   }
-  bump(impl.job->counters.append_ns, monotonic_ns() - stamp);
+  tally(impl.appends, bytes, stamp, collective_call);
   return {};
 }
 
@@ -168,8 +169,6 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
-  bump(impl.job->counters.append_calls, 1);
-  bump(impl.job->counters.append_bytes, bytes);
   uint64_t end = 0;
   for (uint64_t left = bytes; left > 0;) {
     if (!impl.has_room()) {
@@ -185,7 +184,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
     end = std::max(end, static_cast<uint64_t>(where.end()));
   }
   PMIO_TRY(impl.publish(stamp, end));
-  bump(impl.job->counters.append_ns, monotonic_ns() - stamp);
+  tally(impl.appends, bytes, stamp, collective_call);
   return {};
 }
 

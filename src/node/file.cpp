@@ -1,6 +1,6 @@
 #include "node/file.h"
 
-#include <signal.h>
+#include <utility>
 
 #include "node/background.h"
 #include "node/file_impl.h"
@@ -11,23 +11,44 @@ File::File() : impl_(std::make_unique<Impl>()) {}
 
 File::~File() = default;
 
-// The target's system calls become the process's.
-static void add_up(Counters& all, IoCounters& file) {
-  std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};
-  std::atomic<uint64_t>* reads[] = {&all.target_reads_1k, &all.target_reads_1m, &all.target_reads_large};
-  for (int size_class = 0; size_class < 3; size_class++) {
-    count(*writes[size_class], file.writes[size_class].exchange(0, std::memory_order_relaxed));
-    count(*reads[size_class], file.reads[size_class].exchange(0, std::memory_order_relaxed));
+void File::Impl::add_up() {
+  Counters& all = job->counters;
+  {
+    std::lock_guard lock(append_mutex);
+    const AppendTally tally = std::exchange(appends, {});
+    count(all.append_calls, tally.calls);
+    count(all.append_bytes, tally.bytes);
+    count(all.append_records, tally.records);
+    count(all.collective_writes, tally.collective);
+    count(all.independent_writes, tally.calls - tally.collective);
+    count(all.append_ns, tally.sampled_ns * kSampled);
   }
-  count(all.target_write_bytes, file.written_bytes.exchange(0, std::memory_order_relaxed));
-  count(all.target_read_bytes, file.read_bytes.exchange(0, std::memory_order_relaxed));
-  count(all.target_write_ns, file.write_ns.exchange(0, std::memory_order_relaxed));
-  count(all.target_read_ns, file.read_ns.exchange(0, std::memory_order_relaxed));
+  {
+    std::lock_guard lock(read_mutex);
+    const ReadTally tally = std::exchange(reads, {});
+    count(all.read_calls, tally.calls);
+    count(all.read_bytes, tally.bytes);
+    count(all.read_log_bytes, tally.log_bytes);
+    count(all.read_file_bytes, tally.file_bytes);
+    count(all.read_ns, tally.sampled_ns * kSampled);
+  }
+  IoCounters& io = target->counters();
+  std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};
+  std::atomic<uint64_t>* target_reads[] = {&all.target_reads_1k, &all.target_reads_1m,
+                                           &all.target_reads_large};
+  for (int size_class = 0; size_class < 3; size_class++) {
+    count(*writes[size_class], io.writes[size_class].exchange(0, std::memory_order_relaxed));
+    count(*target_reads[size_class], io.reads[size_class].exchange(0, std::memory_order_relaxed));
+  }
+  count(all.target_write_bytes, io.written_bytes.exchange(0, std::memory_order_relaxed));
+  count(all.target_read_bytes, io.read_bytes.exchange(0, std::memory_order_relaxed));
+  count(all.target_write_ns, io.write_ns.exchange(0, std::memory_order_relaxed));
+  count(all.target_read_ns, io.read_ns.exchange(0, std::memory_order_relaxed));
 }
 
 File::Impl::~Impl() {
   if (control == nullptr) return;
-  add_up(job->counters, target->counters());
+  add_up();
   if (!undrained) {
     std::lock_guard lock(append_mutex);
     while (!owned.empty()) detach(0);
@@ -86,7 +107,7 @@ Status File::release() {
     if (--impl.handles > 0) return {};
   }
   Status status = impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drainer->drain();
-  add_up(impl.job->counters, impl.target->counters());
+  impl.add_up();
   std::lock_guard lock(impl.append_mutex);
   if (!status.ok()) {
     impl.undrained = true;
@@ -102,6 +123,7 @@ Status File::release() {
 
 Status File::take_error() {
   const uint64_t failures = impl_->control->error_number.load(std::memory_order_acquire);
+  if (impl_->reported_errors.load(std::memory_order_relaxed) == failures) return {};
   if (impl_->reported_errors.exchange(failures, std::memory_order_relaxed) == failures) return {};
   const int error = impl_->control->error.load(std::memory_order_relaxed);
   if (error == 0) return {};  // a later round succeeded

@@ -288,7 +288,6 @@ Result<std::vector<std::shared_ptr<FileIndex::Mapping>>> FileIndex::open_runs(co
 }
 
 Status FileIndex::refresh() {
-  std::lock_guard guard(mutex_);
   if (control_->runs_version.load(std::memory_order_acquire) == seen_version_) return {};
   RobustLock lock(control_->index_mutex);
   std::vector<Listed> listed;
@@ -311,7 +310,6 @@ Status FileIndex::refresh() {
 }
 
 void FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, std::vector<Entry>* found) {
-  std::lock_guard guard(mutex_);
   for (Listed& run : listed_) {
     const bool drained = (run.ref.flags & kRunDrained) != 0;
     if (run.ref.begin >= b || run.ref.end <= a || (drained && run.ref.max_stamp <= floor)) continue;

@@ -3,12 +3,11 @@
 // no index.
 //
 // Until `index_bytes` the runs of a file lie in DRAM; beyond it the largest ones move to the log medium.
-// Threads: any; functions named *_locked need FileControl::index_mutex held by the caller.
+// Threads: functions named *_locked need FileControl::index_mutex held by the caller; refresh and find one
+// thread of the process at a time; the others any.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "drain/run.h"
@@ -85,7 +84,7 @@ class FileIndex {
     RunRef ref;
     std::shared_ptr<Mapping> mapping;
   };
-  std::mutex mutex_;  // guards what follows: this process's picture of the run table
+  // This process's picture of the run table.
   uint64_t seen_version_ = 0;
   std::vector<Listed> listed_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "extent/strided_copy.h"
 #include "node/file_impl.h"
 
 namespace pmio {
@@ -16,12 +17,29 @@ constexpr uint64_t kSieveBlock =
     16384;  // blocks below this size are read through a window, where they are dense
 constexpr uint64_t kSieveDensity = 16;  // at least one byte in so many is wanted
 
-void scatter(PatternCursor& memory, std::byte* buffer, const std::byte* data, uint64_t n) {
+// Puts n stream bytes from data where the cursor points.
+static void scatter(PatternCursor& memory, std::byte* buffer, const std::byte* data, uint64_t n) {
   while (n > 0) {
     const PatternCursor::Piece piece = memory.next_piece(n);
     std::memcpy(buffer + piece.offset, data, piece.length);
     data += piece.length;
     n -= piece.length;
+  }
+}
+
+// The same for the blocks of a vector whose first byte is at data.
+static void scatter_vector(PatternCursor& memory, std::byte* buffer, const std::byte* data,
+                           const Vector& vector) {
+  if (vector.count > 1) {
+    const PatternCursor::Piece piece = memory.next_piece(vector.bytes());
+    if (piece.length == vector.bytes()) {
+      gather_blocks(buffer + piece.offset, data, vector.block_length, vector.stride, vector.count);
+      return;
+    }
+    memory.rewind(piece.length);
+  }
+  for (uint64_t i = 0; i < vector.count; i++) {
+    scatter(memory, buffer, data + static_cast<int64_t>(i) * vector.stride, vector.block_length);
   }
 }
 
@@ -32,7 +50,7 @@ Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
     uint64_t got = 0;
     PMIO_TRY(target->read(begin, out + (begin - a), end - begin, &got));
     std::memset(out + (begin - a) + got, 0, end - begin - got);
-    count(job->counters.read_file_bytes, got);
+    reads.file_bytes += got;
     return {};
   };
   for (const Interval& interval : covered) {
@@ -40,6 +58,18 @@ Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
     at = interval.end;
   }
   return at < b ? fill(at, b) : Status();
+}
+
+// The common case: one extent holds all of [a, b).
+bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
+  if (entries.size() != 1) return false;
+  const Entry& entry = entries.front();
+  EntrySource::Located located;
+  if (entry.vector || entry.offset > a || entry.end < b) return false;
+  if (!FileEntrySource(control, job->map.get()).locate(entry, &located)) return false;
+  std::memcpy(out, located.data + (a - entry.offset), b - a);
+  covered.push_back({a, b});
+  return true;
 }
 
 Status File::Impl::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) {
@@ -51,7 +81,7 @@ Status File::Impl::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale)
   PMIO_TRY(index->refresh());
   index->find(a, b, floor, &entries);
   *stale = false;
-  if (!entries.empty()) {
+  if (!entries.empty() && !copy_single(a, b, out)) {
     FileEntrySource source(control, job->map.get());
     if (!painter.paint(entries, source, a, b, out, &covered)) *stale = true;
   }
@@ -117,12 +147,12 @@ Status File::Impl::read_batch(PatternCursor& memory, std::byte* buffer) {
   const bool sieve = bytes * kSieveDensity >= span;
   if (sieve) PMIO_TRY(read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window.get()));
   for (const Vector& vector : batch) {
+    if (sieve) {
+      scatter_vector(memory, buffer, window.get() + (vector.offset - begin), vector);
+      continue;
+    }
     for (uint64_t i = 0; i < vector.count; i++) {
       const auto at = static_cast<uint64_t>(vector.offset + static_cast<int64_t>(i) * vector.stride);
-      if (sieve) {
-        scatter(memory, buffer, window.get() + (at - static_cast<uint64_t>(begin)), vector.block_length);
-        continue;
-      }
       PMIO_TRY(read_range(at, at + vector.block_length, window.get()));
       scatter(memory, buffer, window.get(), vector.block_length);
     }
@@ -146,6 +176,21 @@ Result<uint64_t> File::size_bytes() {
   return std::max(logged, *size);
 }
 
+// A read's count, and the time of some: made under read_mutex.
+class ReadCount {
+ public:
+  explicit ReadCount(ReadTally& reads)
+      : reads_(reads), start_(reads.calls++ % kSampled == 0 ? monotonic_ns() : 0) {}
+  void done(uint64_t bytes) const {
+    reads_.bytes += bytes;
+    if (start_ != 0) reads_.sampled_ns += monotonic_ns() - start_;
+  }
+
+ private:
+  ReadTally& reads_;
+  uint64_t start_;
+};
+
 Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got) {
   Impl& impl = *impl_;
   *got = 0;
@@ -155,27 +200,18 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
     if (!size.ok()) return size.status();
     n = offset >= *size ? 0 : std::min(bytes, *size - offset);
   }
-  const uint64_t start = monotonic_ns();
   std::lock_guard lock(impl.read_mutex);
+  const ReadCount read_count(impl.reads);
   PMIO_TRY(impl.read_contiguous(offset, data, n));
   *got = n;
-  count(impl.job->counters.read_calls);
-  count(impl.job->counters.read_bytes, n);
-  count(impl.job->counters.read_ns, monotonic_ns() - start);
+  read_count.done(n);
   return {};
 }
 
-Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,
-                  uint64_t* got) {
-  Impl& impl = *impl_;
-  *got = 0;
-  auto size = size_bytes();
-  if (!size.ok()) return size.status();
-  const uint64_t start = monotonic_ns();
-  std::lock_guard lock(impl.read_mutex);
-  impl.batch.clear();
+Status File::Impl::read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
+                              uint64_t size, uint64_t* got) {
+  batch.clear();
   int64_t batch_begin = 0;
-  uint64_t left = bytes;
   while (left > 0) {
     Vector vector = file.next(std::min(left, kWindowBytes / 2));
     // A vector that spans more than a window is taken in parts that do not.
@@ -187,10 +223,10 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
         vector.count = blocks;
       }
     }
-    if (static_cast<uint64_t>(vector.offset) >= *size) break;
-    if (static_cast<uint64_t>(vector.end()) > *size) {
+    if (static_cast<uint64_t>(vector.offset) >= size) break;
+    if (static_cast<uint64_t>(vector.end()) > size) {
       // The end of the file lies within: take whole blocks up to it, then the part of one.
-      const uint64_t room = *size - static_cast<uint64_t>(vector.offset);
+      const uint64_t room = size - static_cast<uint64_t>(vector.offset);
       const uint64_t whole = vector.count == 1 ? 0 : room / static_cast<uint64_t>(vector.stride);
       const uint64_t rest =
           std::min(vector.block_length, room - whole * static_cast<uint64_t>(vector.stride));
@@ -200,28 +236,37 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
       left = whole > 0 ? available : rest;
     }
     const bool alone = vector.count == 1 && vector.block_length >= kSieveBlock;
-    const bool fits = !impl.batch.empty() && vector.offset >= batch_begin &&
+    const bool fits = !batch.empty() && vector.offset >= batch_begin &&
                       static_cast<uint64_t>(vector.end() - batch_begin) <= kWindowBytes &&
-                      impl.batch.size() < 4096;
-    if (!impl.batch.empty() && (alone || !fits)) PMIO_TRY(impl.read_batch(memory, buffer));
+                      batch.size() < 4096;
+    if (!batch.empty() && (alone || !fits)) PMIO_TRY(read_batch(memory, buffer));
     left -= vector.bytes();
     *got += vector.bytes();
     if (alone) {
       PatternCursor::Piece piece = memory.next_piece(vector.block_length);
       if (piece.length == vector.block_length) {
-        PMIO_TRY(
-            impl.read_contiguous(static_cast<uint64_t>(vector.offset), buffer + piece.offset, piece.length));
+        PMIO_TRY(read_contiguous(static_cast<uint64_t>(vector.offset), buffer + piece.offset, piece.length));
         continue;
       }
       memory.rewind(piece.length);
     }
-    if (impl.batch.empty()) batch_begin = vector.offset;
-    impl.batch.push_back(vector);
+    if (batch.empty()) batch_begin = vector.offset;
+    batch.push_back(vector);
   }
-  if (!impl.batch.empty()) PMIO_TRY(impl.read_batch(memory, buffer));
-  count(impl.job->counters.read_calls);
-  count(impl.job->counters.read_bytes, *got);
-  count(impl.job->counters.read_ns, monotonic_ns() - start);
+  if (!batch.empty()) PMIO_TRY(read_batch(memory, buffer));
+  return {};
+}
+
+Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,
+                  uint64_t* got) {
+  Impl& impl = *impl_;
+  *got = 0;
+  auto size = size_bytes();
+  if (!size.ok()) return size.status();
+  std::lock_guard lock(impl.read_mutex);
+  const ReadCount read_count(impl.reads);
+  PMIO_TRY(impl.read_views(file, memory, buffer, bytes, *size, got));
+  read_count.done(*got);
   return {};
 }
 

@@ -54,6 +54,14 @@ bool FileView::reaches(int64_t etype_offset, uint64_t bytes) const {
   const Pattern& pattern = filetype->pattern;
   if (etype_offset < 0) return false;
   if (pattern.size == 0) return bytes == 0;
+  if (pattern.dense) {
+    // One extent without end: no tile has to be found.
+    int64_t last = 0;
+    return !__builtin_mul_overflow(etype_offset, etype->size, &last) &&
+           !__builtin_add_overflow(last, bytes, &last) &&
+           !__builtin_add_overflow(last, displacement, &last) &&
+           !__builtin_add_overflow(last, pattern.parts.back().end(), &last);
+  }
   // In 128 bits nothing overflows; the byte after the last must have an offset too, since a cursor may stand
   // there.
   const auto end = static_cast<__int128>(etype_offset) * static_cast<__int128>(etype->size) + bytes;

@@ -85,9 +85,7 @@ std::vector<Transfer> Scenario::plan(Handle& handle, bool write, Method method, 
 
 // At the end of a file plain ROMIO may claim the full count and write rubbish behind the end; pmio may not,
 // but for handles whose calls it hands on to ROMIO.
-bool Scenario::judges_ends(const Handle& handle) const {
-  return !settings_.reference && handle.logged;
-}
+bool Scenario::judges_ends(const Handle& handle) const { return !settings_.reference && handle.logged; }
 
 void Scenario::judge(const Handle& handle, Transfer& t, int64_t file_size, uint64_t seed) {
   // ROMIO completes nonblocking requests with an error field that it now and then never set.

@@ -1,6 +1,6 @@
-/* What handles must get right beyond plain reading and writing: two handles on one file, modes, info, views given back,
- * atomic mode, other data representations, delete. Run with and without pmio; prints nothing unless something is wrong.
- * Usage: handles FILE */
+/* What handles must get right beyond plain reading and writing: two handles on one file, modes, info, views
+ * given back, atomic mode, other data representations, delete. Run with and without pmio; prints nothing
+ * unless something is wrong. Usage: handles FILE */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,8 @@ static void read_only(const char* name) {
   MPI_File file = opened(name, MPI_MODE_RDONLY, MPI_INFO_NULL);
   int value = 0, amode = 0;
   check(read_int(file, rank) == 3, "read-only handle");
-  check(MPI_File_write_at(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "write on read-only");
+  check(MPI_File_write_at(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+        "write on read-only");
   MPI_File_get_amode(file, &amode);
   check(amode == MPI_MODE_RDONLY, "get_amode");
   MPI_File_close(&file);
@@ -75,7 +76,8 @@ static void append(const char* name) {
   int value = 7;
   MPI_File_get_position(file, &position);
   check(position == 4 * ranks, "position after opening to append");
-  check(MPI_File_read_at(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "read on write-only");
+  check(MPI_File_read_at(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+        "read on write-only");
   MPI_Barrier(MPI_COMM_WORLD);
   value = 7;
   if (rank == 0) MPI_File_write(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
@@ -97,7 +99,8 @@ static void views(const char* name) {
   MPI_Type_free(&pair);
   check(MPI_File_get_view(file, &disp, &etype, &filetype, datarep) == MPI_SUCCESS, "get_view");
   MPI_Type_get_extent(filetype, &lb, &extent);
-  check(disp == 8 && etype == MPI_INT && extent == 16 && strcmp(datarep, "native") == 0, "what get_view gives");
+  check(disp == 8 && etype == MPI_INT && extent == 16 && strcmp(datarep, "native") == 0,
+        "what get_view gives");
   MPI_Type_free(&filetype);
   MPI_File_get_byte_offset(file, 3, &at);
   check(at == 8 + 16 + 12, "get_byte_offset");

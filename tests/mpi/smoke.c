@@ -1,6 +1,6 @@
-/* The first things that must hold, on any number of ranks: bytes written through a strided view and independently are
- * what every rank, and afterwards any reader, finds. Run with and without pmio; prints nothing unless something is
- * wrong. Usage: smoke FILE */
+/* The first things that must hold, on any number of ranks: bytes written through a strided view and
+ * independently are what every rank, and afterwards any reader, finds. Run with and without pmio; prints
+ * nothing unless something is wrong. Usage: smoke FILE */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void set_strided_view(MPI_File file) {
   MPI_Type_contiguous(BLOCK, MPI_BYTE, &block);
   MPI_Type_create_resized(block, 0, (MPI_Aint)BLOCK * ranks, &column);
   MPI_Type_commit(&column);
-  check(MPI_File_set_view(file, (MPI_Offset)BLOCK * rank, MPI_BYTE, column, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+  check(MPI_File_set_view(file, (MPI_Offset)BLOCK * rank, MPI_BYTE, column, "native", MPI_INFO_NULL) ==
+            MPI_SUCCESS,
         "set_view");
   MPI_Type_free(&block);
   MPI_Type_free(&column);
@@ -75,7 +76,8 @@ static void read_all_of_it(MPI_File file, MPI_Offset base) {
     MPI_File_read_at_all(file, base + 4 * i, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
     check(value == 1000 + i, "an int of another rank");
   }
-  check(MPI_File_read_at(file, base, data, 4 * ranks + 10, MPI_BYTE, &status) == MPI_SUCCESS, "read over the end");
+  check(MPI_File_read_at(file, base, data, 4 * ranks + 10, MPI_BYTE, &status) == MPI_SUCCESS,
+        "read over the end");
   expect_count(&status, MPI_BYTE, 4 * ranks, "short count at the end");
   free(data);
 }
@@ -123,7 +125,8 @@ static void sizes(MPI_File file, MPI_Offset keep) {
 static void mistakes(MPI_File file) {
   int value = 0;
   check(MPI_File_write_at(file, 0, &value, -1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "negative count");
-  check(MPI_File_write_at(file, 0, &value, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS, "null type");
+  check(MPI_File_write_at(file, 0, &value, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+        "null type");
 }
 
 static void compare_with_posix(const char* name, MPI_Offset base) {
@@ -150,7 +153,8 @@ int main(int argc, char** argv) {
 
   if (rank == 0) remove(argv[1]);
   MPI_Barrier(MPI_COMM_WORLD);
-  check(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS,
+  check(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+            MPI_SUCCESS,
         "open");
   set_strided_view(file);
   write_strided(file);

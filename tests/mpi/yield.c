@@ -1,6 +1,7 @@
-/* A preloadable shim for tests: an MPI library that polls without pause is made to give the processor away, so that more
- * ranks than cores make progress at once. A poll that found nothing counts; after a few of them in a row each further
- * one sleeps for PMIO_YIELD_NS (default 20000) nanoseconds. Only zero-timeout polls are touched. */
+/* A preloadable shim for tests: an MPI library that polls without pause is made to give the processor away,
+ * so that more ranks than cores make progress at once. A poll that found nothing counts; after a few of them
+ * in a row each further one sleeps for PMIO_YIELD_NS (default 20000) nanoseconds. Only zero-timeout polls are
+ * touched. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -11,8 +12,8 @@
 
 enum { kPollsBeforeSleep = 16 };
 
-typedef int (*EpollWait)(int, struct epoll_event *, int, int);
-typedef int (*Poll)(struct pollfd *, nfds_t, int);
+typedef int (*EpollWait)(int, struct epoll_event*, int, int);
+typedef int (*Poll)(struct pollfd*, nfds_t, int);
 
 static EpollWait real_epoll_wait;
 static Poll real_poll;
@@ -21,7 +22,7 @@ static __thread int empty_polls;
 
 static void bind_once(void) {
   if (real_poll) return;
-  const char *setting = getenv("PMIO_YIELD_NS");
+  const char* setting = getenv("PMIO_YIELD_NS");
   if (setting) sleep_ns = atol(setting);
   /* The default timer slack of 50 us would be longer than the sleep itself. */
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
@@ -43,14 +44,14 @@ static void account(int found, int timeout) {
     empty_polls = 0;
 }
 
-int epoll_wait(int set, struct epoll_event *events, int capacity, int timeout) {
+int epoll_wait(int set, struct epoll_event* events, int capacity, int timeout) {
   bind_once();
   int found = real_epoll_wait(set, events, capacity, timeout);
   account(found, timeout);
   return found;
 }
 
-int poll(struct pollfd *set, nfds_t count, int timeout) {
+int poll(struct pollfd* set, nfds_t count, int timeout) {
   bind_once();
   int found = real_poll(set, count, timeout);
   account(found, timeout);
