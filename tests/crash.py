@@ -105,15 +105,17 @@ class Round:
 
     def write_and_kill(self):
         job = self.start()
+        ended = None
         try:
             self.wait_for_moment(job)
+            ended = job.poll()  # before the ranks are killed: a launcher may say anything about that
         finally:
             self.kill_job(job)
         self.output.seek(0)
         said = self.output.read().strip()
         self.output.close()
-        if job.returncode not in (0, -9) and not self.progress.finished():
-            raise Failure(f"the job ended by itself with {job.returncode}: {said}")
+        if ended not in (0, None) and not self.progress.finished():
+            raise Failure(f"the job ended by itself with {ended}: {said}")
 
     def recover(self, kill_after=None):
         """kill_after: seconds after which it is killed, if it is not done by then."""

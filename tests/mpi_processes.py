@@ -48,9 +48,11 @@ def kill(pids):
 
 
 def is_alive(pid):
-    """False for a zombie too: it holds nothing any more."""
+    """False for a zombie too, once its other threads are gone: only then it holds nothing any more."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            return True
+        return len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
     except OSError:
         return False
 
