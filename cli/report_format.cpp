@@ -38,7 +38,7 @@ std::string human_time(uint64_t nanoseconds) {
 std::string human_count(uint64_t number) {
   std::string text = std::to_string(number);
   for (auto at = static_cast<ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<size_t>(at), ",");
+    text.insert(static_cast<size_t>(at), 1, ',');
   return text;
 }
 
@@ -47,8 +47,9 @@ std::string human_ranks(const std::vector<uint32_t>& ascending) {
   for (size_t i = 0; i < ascending.size();) {
     size_t last = i;
     while (last + 1 < ascending.size() && ascending[last + 1] == ascending[last] + 1) last++;
-    text += (text.empty() ? "" : ",") + std::to_string(ascending[i]);
-    if (last > i) text += "-" + std::to_string(ascending[last]);
+    if (!text.empty()) text += ',';
+    text += std::to_string(ascending[i]);
+    if (last > i) text.append(1, '-').append(std::to_string(ascending[last]));
     i = last + 1;
   }
   return text.empty() ? "none" : text;

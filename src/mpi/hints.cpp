@@ -164,13 +164,6 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_stats", std::to_string(hints.stats)}};
 }
 
-std::string default_log_directory() {
-  const std::string name = "/pmio-" + std::to_string(geteuid());
-  if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm" + name;
-  const char* temporary = std::getenv("TMPDIR");
-  return (temporary != nullptr && temporary[0] == '/' ? std::string(temporary) : std::string("/tmp")) + name;
-}
-
 Result<uint64_t> parse_bytes(std::string_view text) {
   const Status invalid(Code::invalid, "not a size: '" + std::string(text) + "'");
   uint64_t number = 0;

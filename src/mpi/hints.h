@@ -22,7 +22,7 @@ enum class Mode { automatic, log, off };
 
 struct Hints {
   Mode mode = Mode::automatic;               // pmio_mode
-  std::string directory;                     // pmio_dir; empty: default_log_directory()
+  std::string directory;                     // pmio_dir; empty: default_directory()
   uint64_t log_bytes = 0;                    // pmio_log_size, of a rank; 0: chosen from the medium
   uint64_t index_bytes = 256 << 20;          // pmio_index_memory
   Durability durability = Durability::sync;  // pmio_durability
@@ -49,10 +49,6 @@ std::vector<HintPair> override_hints(std::string_view text, const std::string& f
 
 // The pmio_ hints in force, as MPI_File_get_info shows them.
 std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory);
-
-// Where logs go when nobody says: /dev/shm/pmio-<uid> where /dev/shm can be written, else below $TMPDIR or
-// /tmp.
-std::string default_log_directory();
 
 // "4096", "64M", "64MiB", "1G": bytes, with powers of 1024. invalid for anything else, and where it
 // overflows.

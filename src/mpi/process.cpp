@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "medium/default_directory.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
@@ -14,7 +15,7 @@ namespace {
 
 JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks) {
   JobOptions options;
-  options.directory = hints.directory.empty() ? default_log_directory() : hints.directory;
+  options.directory = hints.directory.empty() ? default_directory() : hints.directory;
   options.id = id;
   options.rank = static_cast<uint32_t>(rank);
   options.ranks = static_cast<uint32_t>(ranks);
