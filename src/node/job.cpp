@@ -242,6 +242,7 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
   if (!target.ok()) return target.status();
   auto identity = (*target)->identity();
   if (!identity.ok()) return identity.status();
+  if (!options.read_only) PMIO_TRY(impl.pool->require_one());
   const std::string key = file_key(*identity);
   std::shared_ptr<File> file;
   {

@@ -56,6 +56,13 @@ Result<SegmentPool::Segment*> SegmentPool::acquire() {
   return found;
 }
 
+Status SegmentPool::require_one() {
+  std::lock_guard lock(mutex_);
+  if (!segments_.empty()) return {};
+  auto created = create_locked();
+  return created.ok() ? Status() : created.status();
+}
+
 void SegmentPool::release(Segment* segment) {
   std::lock_guard lock(mutex_);
   PMIO_ASSERT(segment->busy);

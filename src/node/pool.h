@@ -31,6 +31,9 @@ class SegmentPool {
   // has).
   Result<Segment*> acquire();
   void release(Segment* segment);
+  // There is at least one segment, or the reason why none can be made. Called before anything is
+  // acknowledged.
+  Status require_one();
   // Keeps about `ahead` free segments created and touched, within the capacity. Called by the background
   // thread.
   void prefault(uint32_t ahead);

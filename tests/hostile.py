@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""What users run into: a full file system, log directories that cannot be used, logs of other versions, bad hints. Each must
+give one clear line, lose nothing, and let the program run on.
+
+  hostile.py --mpi mpich-5.0.2
+
+Needs root for the file systems that it mounts and for foreign owners; exits with 77 elsewhere.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import harness
+import mpi_processes
+
+MIB = 1 << 20
+
+
+def expected(offset):
+    return (offset // 251 + offset * 3) & 0xFF
+
+
+class Hostile:
+    def __init__(self, options, mpi, scratch):
+        self.mpi, self.scratch = mpi, scratch
+        self.pmio = Path(options.build) / "bin" / "pmio"
+        self.program = Path(options.build) / "tests" / "mpi" / f"full_target-{mpi.tag}"
+        self.failures = 0
+
+    def job(self, target, size, **settings):
+        """(exit code, all output) of two ranks under pmio."""
+        settings.setdefault("PMIO_DIR", str(self.scratch / "logs"))
+        command = [self.mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [self.mpi.runtime])]
+        command += [self.program, target, size]
+        return mpi_processes.run([str(word) for word in command], harness.environment(self.mpi), 120)
+
+    def recover(self, logs=None):
+        done = subprocess.run([self.pmio, "recover", "--dir", logs or self.scratch / "logs"], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def check(self, name, holds, output=""):
+        print(f"{'ok    ' if holds else 'FAILED'} {name}")
+        if not holds:
+            self.failures += 1
+            print(output)
+
+    def is_complete(self, path, size):
+        data = path.read_bytes()
+        return len(data) == size and all(data[i] == expected(i) for i in range(0, size, 97))
+
+    def full_file_system(self, log_size):
+        """The target's file system holds 8 MiB, 24 are written; then it grows, and a recovery completes the file."""
+        where = self.scratch / "small"
+        where.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "pmio-test", where], check=True)
+        try:
+            target, size = where / "file", 24 * MIB
+            code, output = self.job(target, size, PMIO_LOG_SIZE=log_size)
+            name = f"full target, log of {log_size}"
+            self.check(f"{name}: the program runs on", code == 0, output)
+            self.check(f"{name}: MPI_ERR_NO_SPACE", "at write 1" in output or "at close 1" in output, output)
+            self.check(f"{name}: the log's place is named", str(self.scratch / "logs") in output, output)
+            code, output = self.recover()
+            self.check(f"{name}: a recovery that finds no room says so", code == 1, output)
+            subprocess.run(["mount", "-o", "remount,size=64m", where], check=True)
+            code, output = self.recover()
+            self.check(f"{name}: with room, a recovery succeeds", code == 0, output)
+            if log_size == "64M":  # all was acknowledged
+                self.check(f"{name}: nothing acknowledged is missing", self.is_complete(target, size))
+            code, output = self.recover()
+            self.check(f"{name}: a second one finds nothing", code == 0 and "nothing" in output.lower(), output)
+        finally:
+            subprocess.run(["umount", where], check=True)
+            where.rmdir()
+
+    def unusable_log_directory(self, name, logs):
+        """One line that says why; the program runs on without the log, and its file is complete."""
+        target = self.scratch / "target"
+        target.unlink(missing_ok=True)
+        code, output = self.job(target, MIB, PMIO_DIR=str(logs))
+        lines = [line for line in output.splitlines() if line.startswith("pmio:")]
+        self.check(f"log directory {name}: runs on", code == 0 and "any error 0" in output, output)
+        self.check(f"log directory {name}: one line", len(lines) == 1, output)
+        self.check(f"log directory {name}: the file is complete", self.is_complete(target, MIB))
+
+    def log_directories(self):
+        plain_file = self.scratch / "plain"
+        plain_file.write_text("")
+        self.unusable_log_directory("that is a file", plain_file)
+        link = self.scratch / "link"
+        link.symlink_to(self.scratch)
+        self.unusable_log_directory("that is a link", link)
+        foreign = self.scratch / "foreign"
+        foreign.mkdir(mode=0o700)
+        os.chown(foreign, 12345, 12345)
+        self.unusable_log_directory("of another user", foreign)
+        self.unusable_log_directory("below one that does not exist", self.scratch / "no" / "such")
+        full = self.scratch / "full"
+        full.mkdir(mode=0o700)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "pmio-test", full], check=True)
+        try:
+            self.unusable_log_directory("without room", full)
+        finally:
+            subprocess.run(["umount", full], check=True)
+
+    def small_log_medium(self):
+        """Less room than the log was promised: back-pressure, no error."""
+        logs = self.scratch / "tight"
+        logs.mkdir(mode=0o700)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "pmio-test", logs], check=True)
+        try:
+            target = self.scratch / "target"
+            target.unlink(missing_ok=True)
+            code, output = self.job(target, 64 * MIB, PMIO_DIR=str(logs), PMIO_LOG_SIZE="64M")
+            self.check("log medium of 12 MiB: no error", code == 0 and "any error 0" in output, output)
+            self.check("log medium of 12 MiB: the file is complete", self.is_complete(target, 64 * MIB))
+        finally:
+            subprocess.run(["umount", logs], check=True)
+
+    def bad_hints(self):
+        target = self.scratch / "target"
+        for settings in ({"PMIO_MODE": "fast"}, {"PMIO_LOG_SIZE": "many"}, {"PMIO_HINTS": "*:pmio_nonsense=1"}):
+            code, output = self.job(target, MIB, **settings)
+            lines = [line for line in output.splitlines() if line.startswith("pmio:")]
+            self.check(f"{settings}: one line, runs on", code == 0 and len(lines) == 1, output)
+
+    def other_version(self):
+        """A segment of a later format version is refused by name and kept."""
+        logs = self.scratch / "later"
+        job = logs / "job-00000000000000aa"
+        for directory in (logs, job):
+            directory.mkdir(mode=0o700)
+        data = bytearray((ROOT / "tests" / "golden" / "segment-v1.bin").read_bytes())
+        data[8:12] = (99).to_bytes(4, "little")
+        (job / "seg-0-0").write_bytes(data)
+        code, output = self.recover(logs)
+        self.check("log of a later version: refused", code == 1 and "version" in output, output)
+        self.check("log of a later version: kept", (job / "seg-0-0").exists())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release")
+    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    options = parser.parse_args()
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    if os.geteuid() != 0 or not mpis:
+        return harness.SKIPPED
+    with tempfile.TemporaryDirectory(prefix="pmio-hostile-") as scratch:
+        hostile = Hostile(options, mpis[0], Path(scratch))
+        hostile.full_file_system("64M")
+        hostile.full_file_system("1M")
+        hostile.log_directories()
+        hostile.small_log_medium()
+        hostile.bad_hints()
+        hostile.other_version()
+    print(f"{hostile.failures} failed" if hostile.failures else "all right")
+    return 1 if hostile.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
