@@ -43,8 +43,9 @@ int step_aside(Handle& handle) {
 
 std::shared_ptr<File> settle(Handle& handle, bool will_write) {
   std::shared_ptr<File> file = handle.file;
+  Job* job = Process::instance().joined();
+  if (job != nullptr) count(job->counters().handed_on_calls);
   if (!file) {
-    Job* job = Process::instance().joined();
     if (job == nullptr || handle.path.empty()) return nullptr;
     file = job->find(handle.path);
   }

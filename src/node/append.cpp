@@ -111,7 +111,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
 }
 
 void File::Impl::detach(size_t position) {
-  Owned gone = std::move(owned[position]);
+  const Owned gone = owned[position];
   if (open && position + 1 == owned.size()) open = false;
   owned.erase(owned.begin() + static_cast<ptrdiff_t>(position));
   SegmentCell& shared = cell->segments[gone.cell];

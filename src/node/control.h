@@ -44,7 +44,8 @@ struct SegmentCell {
 };
 static_assert(sizeof(SegmentCell) == 40);
 
-struct alignas(64) RankCell {
+// What different processes write lies on different cache lines.
+struct alignas(64) RankCell {                         // NOLINT(clang-analyzer-optin.performance.Padding)
   std::atomic<uint64_t> appended;                     // records published since the control block was made
   std::atomic<uint64_t> logged_end;                   // end of the last logged byte of the file, 0: none
   std::atomic<uint32_t> attached;                     // 1 while the rank has the file open

@@ -31,7 +31,7 @@ class Drainer {
     FileIdentity identity;
     bool sync_target;  // the log survives a power failure, so the target must before the log lets go
   };
-  explicit Drainer(Parts parts) : parts_(std::move(parts)) {}
+  explicit Drainer(const Parts& parts) : parts_(parts) {}
 
   // All records published before the call are in the target on return.
   Status drain();

@@ -10,20 +10,20 @@
 
 namespace pmio {
 
-#define PMIO_COUNTERS(X)                                                                                   \
-  X(append_calls)                                                                                          \
-  X(append_bytes) X(append_records) X(append_ns) X(append_wait_ns) X(collective_writes)                    \
-      X(independent_writes) X(collective_reads) X(independent_reads) X(read_calls) X(read_bytes)           \
-          X(read_log_bytes) X(read_file_bytes) X(read_ns) X(merge_rounds) X(merge_records) X(merge_ns)     \
-              X(drain_rounds) X(drain_windows) X(drain_bytes) X(drain_ns) X(target_writes_1k)              \
-                  X(target_writes_1m) X(target_writes_large) X(target_write_bytes) X(target_write_ns)      \
-                      X(target_reads_1k) X(target_reads_1m) X(target_reads_large) X(target_read_bytes)     \
-                          X(target_read_ns) X(files_opened) X(files_passed_through) X(open_ns) X(close_ns) \
-                              X(sync_calls) X(sync_ns) X(handed_on_calls) X(segments_formatted)            \
-                                  X(segments_recycled) X(log_bytes_peak)
+// clang-format off
+#define PMIO_COUNTERS(X) \
+  X(append_calls) X(append_bytes) X(append_records) X(append_ns) X(append_wait_ns) X(collective_writes) \
+  X(independent_writes) X(collective_reads) X(independent_reads) X(read_calls) X(read_bytes) \
+  X(read_log_bytes) X(read_file_bytes) X(read_ns) X(merge_rounds) X(merge_records) X(merge_ns) \
+  X(drain_rounds) X(drain_windows) X(drain_bytes) X(drain_ns) X(target_writes_1k) X(target_writes_1m) \
+  X(target_writes_large) X(target_write_bytes) X(target_write_ns) X(target_reads_1k) X(target_reads_1m) \
+  X(target_reads_large) X(target_read_bytes) X(target_read_ns) X(files_opened) X(files_passed_through) \
+  X(open_ns) X(close_ns) X(sync_calls) X(sync_ns) X(handed_on_calls) X(segments_formatted) \
+  X(segments_recycled)
+// clang-format on
 
 struct Counters {
-#define PMIO_DECLARE(name) std::atomic<uint64_t> name{0};
+#define PMIO_DECLARE(name) std::atomic<uint64_t> name{0};  // NOLINT(bugprone-macro-parentheses)
   PMIO_COUNTERS(PMIO_DECLARE)
 #undef PMIO_DECLARE
 };
