@@ -163,11 +163,12 @@ void add_segment(const LogDirectory& directory, const std::string& name, const F
 // Files of which only a ledger is left, so that they can be cleaned up.
 void add_ledger_only_files(const Ledgers& ledgers, JobInfo* job) {
   for (const auto& [name, state] : ledgers.readable) {
-    const auto known = std::find_if(job->files.begin(), job->files.end(), [&](const FileInfo& file) {
-      return same_file(file.target, state.target);
+    const FileIdentity& target = state.target;
+    const auto known = std::find_if(job->files.begin(), job->files.end(), [&target](const FileInfo& file) {
+      return same_file(file.target, target);
     });
     if (known != job->files.end()) continue;
-    job->files.emplace_back().target = state.target;
+    job->files.emplace_back().target = target;
   }
 }
 

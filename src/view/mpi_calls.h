@@ -29,7 +29,7 @@
 namespace pmio {
 
 struct MpiCalls {
-#define PMIO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
+#define PMIO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   PMIO_VIEW_MPI_CALLS(PMIO_DECLARE)
   PMIO_VIEW_MPI_CALLS_LARGE(PMIO_DECLARE)  // nullptr where the library at run time is older than mpi.h
 #undef PMIO_DECLARE

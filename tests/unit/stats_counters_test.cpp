@@ -40,7 +40,7 @@ TEST_F(StatisticsTest, WhatIsCountedIsWritten) {
   text << file.rdbuf();
   EXPECT_NE(text.str().find("\"append_calls\": 2,"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find("\"append_bytes\": 1152921504606846976,"), std::string::npos);
-  EXPECT_NE(text.str().find("\"log_bytes_peak\": 0"), std::string::npos);
+  EXPECT_NE(text.str().find("\"segments_recycled\": 0"), std::string::npos);
   EXPECT_NE(text.str().find("\"job\": \"0000000000000abc\""), std::string::npos);
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_ + "/stats-0000000000000abc"), {}), 1);
 }
