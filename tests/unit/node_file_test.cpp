@@ -19,10 +19,13 @@ namespace {
 
 class Scratch {
  public:
-  Scratch() {
+  explicit Scratch(bool log_on_disk = false) {
     char logs[] = "/dev/shm/pmio-test-XXXXXX";
+    char disk_logs[] = "/tmp/pmio-test-XXXXXX";
     char files[] = "/tmp/pmio-test-XXXXXX";
-    log_ = mkdtemp(logs);
+    log_ = mkdtemp(log_on_disk ? disk_logs : logs);
+    // A bound of two small runs: the others have to move to the log medium.
+    if (log_on_disk) index_bytes_ = 8192;
     files_ = mkdtemp(files);
   }
   ~Scratch() {
@@ -30,6 +33,7 @@ class Scratch {
     std::filesystem::remove_all(files_);
   }
   std::string log_, files_;
+  uint64_t index_bytes_ = 256 << 20;
 };
 
 std::vector<std::byte> contents(const std::string& path) {
@@ -49,6 +53,7 @@ std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t ranks,
   options.ranks = ranks;
   options.capacity_bytes = capacity;
   options.background = background;
+  options.index_bytes = scratch.index_bytes_;
   auto job = Job::join(options);
   EXPECT_TRUE(job.ok()) << job.status().message();
   return std::move(job).value();
@@ -117,10 +122,10 @@ std::vector<std::byte> random_bytes(std::mt19937_64& random, uint64_t n) {
   return bytes;
 }
 
-void random_history(uint64_t seed, uint64_t capacity, bool background) {
+void random_history(uint64_t seed, uint64_t capacity, bool background, bool log_on_disk = false) {
   SCOPED_TRACE("seed " + std::to_string(seed) + " capacity " + std::to_string(capacity));
   std::mt19937_64 random(seed);
-  Scratch scratch;
+  Scratch scratch(log_on_disk);
   const std::string path = scratch.files_ + "/data";
   Oracle oracle;
   if (seed % 2) {
@@ -241,6 +246,13 @@ TEST(NodeFile, RandomHistoriesInTinyLogs) {
 TEST(NodeFile, RandomHistoriesInLargeLogs) {
   for (uint64_t seed = 100; seed < 140; seed++) {
     random_history(seed, 64 << 20, seed % 3 == 0);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(NodeFile, RandomHistoriesWithTheLogOnDiskAndATinyIndex) {
+  for (uint64_t seed = 200; seed < 215; seed++) {
+    random_history(seed, 4 << 20, seed % 2 == 0, true);
     if (HasFatalFailure()) return;
   }
 }
