@@ -244,11 +244,10 @@ void Scenario::resize(Handle& handle, Random shared) {
   size_of(handle);
 }
 
-// Two handles on one file may get one shared pointer in ROMIO: it names the file that holds it by the second.
+// Two handles on one file may get one shared pointer in ROMIO, which names the file that holds it by the
+// second; closing one takes the other's away.
 bool Scenario::may_share_pointer(const Handle& handle) const {
-  int handles = 0;
-  for (const Handle& other : handles_) handles += other.path == handle.path;
-  return handle.view.family == Family::same && !handle.atomic && handles == 1 && !takes_turns(handle);
+  return handle.view.family == Family::same && !handle.atomic && handle.was_alone && !takes_turns(handle);
 }
 
 // Shared pointer, in rank order. All ranks must have the same view.

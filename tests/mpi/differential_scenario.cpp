@@ -166,6 +166,8 @@ void Scenario::open_one(uint64_t seed) {
   MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (all_failures == 0) {
     handle.logged = is_logged(handle.file);
+    for (Handle& other : handles_)
+      if (other.path == handle.path) handle.was_alone = other.was_alone = false;
     handles_.push_back(handle);
     MPI_Offset position = -1;
     check("get_position", MPI_File_get_position(handle.file, &position));

@@ -38,7 +38,8 @@ struct Handle {
   int group = 0;  // index into the scenario's groups
   int amode = 0;
   bool atomic = false;
-  bool logged = false;  // pmio says that it logs this handle's writes, rather than hand the calls on
+  bool was_alone = true;  // no other handle was ever open on its file at the same time
+  bool logged = false;    // pmio says that it logs this handle's writes, rather than hand the calls on
   View view;
 };
 
