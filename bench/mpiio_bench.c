@@ -3,22 +3,26 @@
  *
  *   mpiio_bench --file F --block BYTES [--blocks-per-call N] [--bytes PER_RANK] [--independent] [--read]
  * [--warm]
- *               [--hint KEY=VALUE]...
+ *               [--hint KEY=VALUE]... [--copy DIRECTORY]
  *
  * Rank r of n owns the blocks r, r + n, r + 2n... of the file. With one block per call it is written at its
  * explicit offset; with more, a call writes a whole column of blocks through a vector view. Data are made
  * before the clock starts. A phase's time is that of the slowest rank; no barrier is between the calls of a
  * phase. --read reads, before the close, what the next rank wrote. --warm does it all once before, to another
- * file, and forgets those times. At the end every byte is checked, untimed. Output: one line of JSON from
+ * file, and forgets those times. --copy does no I/O at all: memcpy of the same bytes, a call's at a time, to
+ * warm shared memory in DIRECTORY and back, which is what the machine can do at best. At the end every byte is checked, untimed. Output: one line of JSON from
  * rank 0. */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct bench {
+  const char* copy_directory; /* NULL: MPI-IO */
   const char* path;
   MPI_Offset block_bytes, blocks_per_call, rank_bytes;
   int independent, read, warm;
@@ -147,6 +151,52 @@ static struct times run_once(const struct bench* b, const char* path) {
   return t;
 }
 
+/* The file that holds what `owner` copies, mapped whole. */
+static unsigned char* map_copy(const struct bench* b, int owner) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/copy-%d", b->copy_directory, owner);
+  const int fd = open(path, O_RDWR | O_CREAT, 0600);
+  if (fd < 0 || ftruncate(fd, b->rank_bytes) != 0) fail("the directory of --copy cannot be written");
+  unsigned char* mapped = mmap(NULL, (size_t)b->rank_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (mapped == MAP_FAILED) fail("out of memory");
+  return mapped;
+}
+
+/* Seconds of copying all of b->data to the mapping, or back. */
+static double copy_calls(const struct bench* b, unsigned char* mapped, int writing) {
+  const size_t call_bytes = (size_t)(b->block_bytes * b->blocks_per_call);
+  unsigned char* data = (unsigned char*)b->data;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (size_t at = 0; at < (size_t)b->rank_bytes; at += call_bytes) {
+    memcpy(writing ? mapped + at : data + at, writing ? data + at : mapped + at, call_bytes);
+    __asm__ volatile("" ::: "memory"); /* each call's copy is made */
+  }
+  return slowest(MPI_Wtime() - start);
+}
+
+static struct times copy_once(const struct bench* b) {
+  struct times t = {0};
+  const int next = (b->rank + 1) % b->ranks;
+  unsigned char* own = map_copy(b, b->rank);
+  make_data(b);
+  memset(own, 1, (size_t)b->rank_bytes);
+  t.write = copy_calls(b, own, 1);
+  unsigned char* other = map_copy(b, next);
+  memset(b->data, 0, (size_t)b->rank_bytes);
+  copy_calls(b, other, 0); /* pages are mapped by the first use */
+  t.read = copy_calls(b, other, 0);
+  check_data(b, next);
+  munmap(own, (size_t)b->rank_bytes);
+  munmap(other, (size_t)b->rank_bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/copy-%d", b->copy_directory, b->rank);
+  unlink(path);
+  return t;
+}
+
 static void add_hint(struct bench* b, const char* text) {
   char key[256];
   const char* value = strchr(text, '=');
@@ -169,6 +219,8 @@ static void parse(struct bench* b, int argc, char** argv) {
       fail("an option lacks its value");
     else if (strcmp(option, "--file") == 0)
       b->path = argv[++i];
+    else if (strcmp(option, "--copy") == 0)
+      b->copy_directory = argv[++i];
     else if (strcmp(option, "--block") == 0)
       b->block_bytes = atoll(argv[++i]);
     else if (strcmp(option, "--blocks-per-call") == 0)
@@ -196,13 +248,13 @@ int main(int argc, char** argv) {
   parse(&b, argc, argv);
   b.data = malloc((size_t)b.rank_bytes);
   if (!b.data) fail("out of memory");
-  if (b.warm) {
+  if (b.warm && !b.copy_directory) {
     char other[4096];
     snprintf(other, sizeof other, "%s.warm", b.path);
     run_once(&b, other);
     if (b.rank == 0) unlink(other);
   }
-  const struct times t = run_once(&b, b.path);
+  const struct times t = b.copy_directory ? copy_once(&b) : run_once(&b, b.path);
   if (b.rank == 0) {
     printf(
         "{\"bytes\": %lld, \"calls_per_rank\": %lld, \"ranks\": %d, \"open_s\": %.9f, \"write_s\": %.9f, "

@@ -32,6 +32,12 @@ __attribute__((target("sse4.2"))) uint32_t crc_by_instruction(uint32_t crc, cons
     wide = _mm_crc32_u64(wide, word);
   }
   crc = static_cast<uint32_t>(wide);
+  if (length >= 4) {
+    uint32_t word;
+    std::memcpy(&word, at, sizeof word);
+    crc = _mm_crc32_u32(crc, word);
+    length -= 4, at += 4;
+  }
   for (; length > 0; --length, ++at) crc = _mm_crc32_u8(crc, *at);
   return crc;
 }

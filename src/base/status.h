@@ -4,6 +4,7 @@
 // in src/mpi. Threads: values, no sharing.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,20 +29,30 @@ class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
   Status(Code code, std::string message, int system_errno = 0)
-      : code_(code), errno_(system_errno), message_(std::move(message)) {}
+      : error_(std::make_unique<Error>(Error{code, system_errno, std::move(message)})) {}
+  Status(const Status& other) : error_(other.error_ ? std::make_unique<Error>(*other.error_) : nullptr) {}
+  Status(Status&& other) noexcept = default;
+  Status& operator=(Status other) noexcept {
+    error_.swap(other.error_);
+    return *this;
+  }
+  ~Status() = default;
 
   // Maps an errno to its Code; the message becomes "<what>: <strerror>".
   static Status from_errno(int system_errno, const std::string& what);
 
-  bool ok() const { return code_ == Code::ok; }
-  Code code() const { return code_; }
-  int system_errno() const { return errno_; }  // 0 where no system call was involved
-  const std::string& message() const { return message_; }
+  bool ok() const { return error_ == nullptr; }
+  Code code() const { return ok() ? Code::ok : error_->code; }
+  int system_errno() const { return ok() ? 0 : error_->system_errno; }  // 0 where no system call was involved
+  std::string message() const { return ok() ? std::string() : error_->message; }
 
  private:
-  Code code_ = Code::ok;
-  int errno_ = 0;
-  std::string message_;
+  struct Error {
+    Code code;
+    int system_errno;
+    std::string message;
+  };
+  std::unique_ptr<Error> error_;  // null: ok, which costs a hot path next to nothing
 };
 
 template <class T>

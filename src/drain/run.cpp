@@ -36,17 +36,36 @@ const uint64_t* index_words(std::span<const Entry> shorts, std::span<const Entry
   return of_longs ? words + EndIndex::words(shorts.size()) : words;
 }
 
-// Appends what of `sorted` intersects [a, b); returns the position of b.
+bool are_disjoint(const Entry* sorted, size_t n) {
+  uint64_t overlaps = 0;  // no way out of the loop, so that it is vectorised
+  for (size_t i = 1; i < n; ++i) overlaps += sorted[i].offset < sorted[i - 1].end;
+  return overlaps == 0;
+}
+
+// The same for entries that do not overlap each other.
+size_t find_in_disjoint(std::span<const Entry> sorted, uint64_t a, uint64_t b, size_t near, size_t most,
+                        std::vector<Entry>* found) {
+  size_t at = first_from(sorted.data(), sorted.size(), a, near);
+  if (at > 0 && sorted[at - 1].end > a) --at;
+  for (size_t taken = 0; at < sorted.size() && sorted[at].offset < b && taken <= most; ++at, ++taken)
+    found->push_back(sorted[at]);
+  return at;
+}
+
+// Appends what of `sorted` intersects [a, b), or more than `most` of it; returns the position of b.
 size_t find_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a, uint64_t b, size_t near,
-               std::vector<Entry>* found) {
+               size_t most, std::vector<Entry>* found) {
   const size_t from = first_from(sorted.data(), sorted.size(), a, near);
   const size_t to = first_from(sorted.data(), sorted.size(), b, from);
+  const size_t taken = to - from > most ? most + 1 : to - from;
+  found->insert(found->end(), sorted.begin() + static_cast<ptrdiff_t>(from),
+                sorted.begin() + static_cast<ptrdiff_t>(from + taken));
+  if (taken > most) return to;
+  size_t room = most + 1 - taken;
   EndIndex(sorted.data(), sorted.size(), words).beyond(a, from, [&](const Entry& entry) {
     found->push_back(entry);
-    return true;
+    return --room > 0;
   });
-  found->insert(found->end(), sorted.begin() + static_cast<ptrdiff_t>(from),
-                sorted.begin() + static_cast<ptrdiff_t>(to));
   return to;
 }
 
@@ -96,13 +115,18 @@ std::span<const Entry> RunView::long_entries() const {
   return {entries_ + header_->short_entries, header_->long_entries};
 }
 
-void RunView::find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint) const {
+void RunView::find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint, size_t most) const {
   if (header_ == nullptr || a >= b || a >= header_->end || b <= header_->begin) return;
   const auto shorts = short_entries(), longs = long_entries();
   const size_t near = hint != nullptr ? *hint : shorts.size() / 2;
-  const size_t ended = find_in(shorts, index_words(shorts, longs, false), a, b, near, found);
+  if (header_->disjoint != 0) {
+    const size_t ended = find_in_disjoint(shorts, a, b, near, most, found);
+    if (hint != nullptr) *hint = ended;
+    return;
+  }
+  const size_t ended = find_in(shorts, index_words(shorts, longs, false), a, b, near, most, found);
   if (hint != nullptr) *hint = ended;
-  if (!longs.empty()) find_in(longs, index_words(shorts, longs, true), a, b, longs.size() / 2, found);
+  if (!longs.empty()) find_in(longs, index_words(shorts, longs, true), a, b, longs.size() / 2, most, found);
 }
 
 uint64_t RunView::next_covered(uint64_t a) const {
@@ -128,6 +152,7 @@ void build_run(std::vector<Entry>& entries, void* memory) {
     std::stable_partition(entries.begin(), entries.end(), [](const Entry& entry) { return !is_long(entry); });
   sort_into(entries.data(), header->short_entries, shorts);
   sort_into(entries.data() + header->short_entries, header->long_entries, longs);
+  header->disjoint = header->long_entries == 0 && are_disjoint(shorts, header->short_entries);
   auto* words = reinterpret_cast<uint64_t*>(longs + header->long_entries);
   EndIndex::build(shorts, header->short_entries, words);
   EndIndex::build(longs, header->long_entries, words + EndIndex::words(header->short_entries));

@@ -43,8 +43,9 @@ struct RunHeader {
   uint64_t min_stamp_ns;
   uint64_t
       begin;  // lowest offset; of an empty run: begin and min_stamp_ns are UINT64_MAX, end and max_stamp_ns 0
-  uint64_t end;  // highest end
-  uint64_t reserved[2];
+  uint64_t end;       // highest end
+  uint64_t disjoint;  // 1 where there are short entries only, none of which overlaps another
+  uint64_t reserved;
 };
 
 class RunView {
@@ -57,8 +58,10 @@ class RunView {
 
   // Appends every entry whose [offset, end) intersects [a, b) to found, in no particular order. `hint`, if
   // given, is the index where a previous search by the same caller ended, so that sequential reads do not
-  // search; updated. Any value is a valid hint, start with 0.
-  void find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint = nullptr) const;
+  // search; updated. Any value is a valid hint, start with 0. Stops early, at no particular entry, once it
+  // has appended more than `most`.
+  void find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint = nullptr,
+            size_t most = SIZE_MAX) const;
   // Lowest byte >= a that some entry's span covers (a vector's span has no holes here); UINT64_MAX if none.
   uint64_t next_covered(uint64_t a) const;
 

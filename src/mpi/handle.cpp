@@ -25,7 +25,8 @@ struct Last {
   MPI_File file;
   Handle* handle;
 };
-thread_local Last last{};
+// No lookup by the loader per use: the library comes with the program, not by dlopen.
+thread_local Last last __attribute__((tls_model("initial-exec"))){};
 
 }  // namespace
 

@@ -14,12 +14,6 @@ bool is_wrong(const Handle& handle, const Transfer& t) {
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
-// Writes are counted by the log.
-void count_read(const Handle& handle, const Transfer& t) {
-  Counters& counters = handle.file->counters();
-  count(t.collective ? counters.collective_reads : counters.independent_reads);
-}
-
 Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint32_t collective_call) {
   const FileView& view = handle.view;
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
@@ -31,15 +25,15 @@ Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint
   return handle.file->append(to, from, memory.base(), memory.bytes(), collective_call);
 }
 
-Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint64_t* got) {
+Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective, uint64_t* got) {
   const FileView& view = handle.view;
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
     return handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
-                             memory.bytes(), got);
+                             memory.bytes(), got, collective);
   }
   PatternCursor from = view.cursor(etype_offset);
   PatternCursor to = memory.cursor();
-  return handle.file->read(from, to, memory.base(), memory.bytes(), got);
+  return handle.file->read(from, to, memory.base(), memory.bytes(), got, collective);
 }
 
 // One call at a known place. *done: bytes that were moved.
@@ -55,7 +49,7 @@ Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& mem
     PMIO_TRY(write_at(handle, etype_offset, memory, collective_call));
     *done = memory.bytes();
   } else {
-    PMIO_TRY(read_at(handle, etype_offset, memory, done));
+    PMIO_TRY(read_at(handle, etype_offset, memory, t.collective, done));
     PMIO_TRY(memory.deliver(handle, t, *done));
   }
   // Not before the transfer: the log may have room for what the file could not take.
@@ -104,7 +98,6 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
-  if (t.direction == Direction::read) count_read(handle, t);
   Result<Memory> memory = Memory::of(handle, t);
   if (!memory.ok()) return raise_error(handle, memory.status());
   if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);

@@ -40,7 +40,9 @@ struct SegmentCell {
   std::atomic<uint32_t> sealed;     // 1: nothing more will be appended
   std::atomic<uint32_t> merged;     // records that are in runs
   std::atomic<uint32_t> drained;    // records that are in the target
-  uint32_t reserved;
+  // 1 once a published record begins before the end of the one before it: the records are then no sorted
+  // array. Stored before `published`.
+  std::atomic<uint32_t> unordered;
 };
 static_assert(sizeof(SegmentCell) == 40);
 

@@ -27,6 +27,8 @@ void File::Impl::add_up() {
     std::lock_guard lock(read_mutex);
     const ReadTally tally = std::exchange(reads, {});
     count(all.read_calls, tally.calls);
+    count(all.collective_reads, tally.collective);
+    count(all.independent_reads, tally.calls - tally.collective);
     count(all.read_bytes, tally.bytes);
     count(all.read_log_bytes, tally.log_bytes);
     count(all.read_file_bytes, tally.file_bytes);

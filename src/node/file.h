@@ -30,8 +30,9 @@ class File {
 
   // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of
   // the file.
-  Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got);
-  Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got);
+  Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got,
+              bool collective = false);
+  Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective = false);
 
   // Everything that any local rank had published when this was called is in the target on return (not yet
   // synced).

@@ -53,7 +53,7 @@ struct AppendTally {
   uint64_t calls = 0, collective = 0, bytes = 0, records = 0, sampled_ns = 0;
 };
 struct ReadTally {
-  uint64_t calls = 0, bytes = 0, log_bytes = 0, file_bytes = 0, sampled_ns = 0;
+  uint64_t calls = 0, collective = 0, bytes = 0, log_bytes = 0, file_bytes = 0, sampled_ns = 0;
 };
 
 struct File::Impl {
@@ -91,6 +91,7 @@ struct File::Impl {
   bool open = false;         // owned.back() is not sealed
   uint64_t last_stamp = 0;
   uint64_t unpublished = 0;  // records since the last publish
+  uint64_t last_end = 0;     // file byte behind the last record of the open segment
   AppendTally appends;
 
   // Reading: scratch memory per thread would be kept for ever; one set, one reader at a time, is enough.
@@ -100,6 +101,7 @@ struct File::Impl {
   std::vector<Interval> covered;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
+  uint64_t scanned = 0;  // unmerged records that reads had to look at since the last merge
   ReadTally reads;
 
   ~Impl();
@@ -111,14 +113,28 @@ struct File::Impl {
   bool free_oldest_drained();    // append_mutex held
   void detach(size_t position);  // gives owned[position] back
   Status attach_segment(SegmentPool::Segment* segment);
+  void note(uint64_t begin, uint64_t end);       // that a record has been appended
   Status publish(uint64_t stamp, uint64_t end);  // fence, then let others see
   void seal();
 
+  // What a look-up relies on: no segment is given back, nothing moves below the floor.
+  struct Epoch {
+    uint64_t evictions = 0, floor = 0;
+    bool complete = true;  // all that there is was found
+  };
+  Status shorten_tail();  // merges, where reads would have to scan much
+  // Into `entries`; not all of them where a run has more than `most`.
+  Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
+  bool is_over(const Epoch& epoch) const;                     // what was looked up and copied may be wrong
   Status read_range(uint64_t a, uint64_t b, std::byte* out);  // at most kWindowBytes; holes read as zeros
   Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale);
   bool copy_single(uint64_t a, uint64_t b, std::byte* out);
   Status read_gaps(uint64_t a, uint64_t b, std::byte* out);
   Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes);
+  void find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks);
+  Status copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* blocks);
+  Status read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
+                         std::byte* buffer, uint64_t* done);
   Status read_batch(PatternCursor& memory, std::byte* buffer);
   Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
                     uint64_t size, uint64_t* got);

@@ -244,28 +244,6 @@ void FileIndex::tidy_locked() {
   compact_locked(0);
 }
 
-void FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) const {
-  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
-    RankCell& of_rank = control_->cells[rank];
-    if (of_rank.appended.load(std::memory_order_acquire) ==
-        of_rank.merged_records.load(std::memory_order_acquire)) {
-      continue;
-    }
-    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
-    for (uint32_t c = 0; c < cells; c++) {
-      const SegmentCell& cell = of_rank.segments[c];
-      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
-      const uint32_t merged = cell.merged.load(std::memory_order_acquire);
-      const uint32_t published = cell.published.load(std::memory_order_acquire);
-      walk_cell(control_, map_, rank, c, merged, published,
-                [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
-                  const Entry entry = entry_of(record, i, r, k);
-                  if (entry.offset < b && entry.end > a) found->push_back(entry);
-                });
-    }
-  }
-}
-
 Result<std::shared_ptr<FileIndex::Mapping>> FileIndex::open_run(uint64_t number) {
   auto region = places_.dram->open(run_name(number), true);
   if (!region.ok() && places_.log != places_.dram) region = places_.log->open(run_name(number), true);
@@ -309,17 +287,19 @@ Status FileIndex::refresh() {
   return {};
 }
 
-void FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, std::vector<Entry>* found) {
+bool FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found) {
   for (Listed& run : listed_) {
     const bool drained = (run.ref.flags & kRunDrained) != 0;
     if (run.ref.begin >= b || run.ref.end <= a || (drained && run.ref.max_stamp <= floor)) continue;
     const size_t before = found->size();
-    run.mapping->view.find(a, b, found, &run.mapping->hint);
+    run.mapping->view.find(a, b, found, &run.mapping->hint, most);
+    if (found->size() - before > most) return false;
     if (!drained) continue;
     found->erase(std::remove_if(found->begin() + static_cast<ptrdiff_t>(before), found->end(),
                                 [&](const Entry& entry) { return entry.stamp_ns <= floor; }),
                  found->end());
   }
+  return true;
 }
 
 }  // namespace pmio

@@ -51,12 +51,16 @@ class FileIndex {
 
   // Records that are published and not in runs yet.
   uint64_t unmerged() const;
+  // How many records a scan_tail looks at. What a rank wrote in ascending order is searched, not scanned, and
+  // costs nothing here as long as such segments are few.
+  uint64_t tail_cost() const;
   // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.
-  void scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) const;
+  void scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found);
   // Takes note of the runs that are there now. Call before find.
   Status refresh();
-  // Appends the entries that cross [a, b), but for drained ones at or below floor.
-  void find(uint64_t a, uint64_t b, uint64_t floor, std::vector<Entry>* found);
+  // Appends the entries that cross [a, b), but for drained ones at or below floor. False, and not all of
+  // them, where a run has more than `most`.
+  bool find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found);
 
   struct Mapping {
     std::unique_ptr<Region> region;
@@ -84,6 +88,8 @@ class FileIndex {
     RunRef ref;
     std::shared_ptr<Mapping> mapping;
   };
+  // Where the last search of a cell ended, by rank and cell.
+  std::vector<uint32_t> tail_hints_;
   // This process's picture of the run table.
   uint64_t seen_version_ = 0;
   std::vector<Listed> listed_;

@@ -11,7 +11,7 @@ namespace pmio {
 namespace {
 
 std::vector<uint64_t> golden() {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "../golden/segment-v1.bin";
+  const auto path = std::filesystem::path(PMIO_TESTS_DIRECTORY) / "golden/segment-v1.bin";
   std::vector<uint64_t> words(kMinSegmentBytes / 8);
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(words.data()), kMinSegmentBytes);

@@ -1,0 +1,203 @@
+// Reading through a view: vectors that were written as they are read are copied whole; the rest goes through
+// a window of the file, or block by block where blocks are large or far apart.
+#include <algorithm>
+#include <cstring>
+
+#include "extent/strided_copy.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+constexpr uint64_t kSieveBlock =
+    16384;  // blocks below this size are read through a window, where they are dense
+constexpr uint64_t kWorthwhile = 16384;  // vectors below this are not looked for one by one
+constexpr uint64_t kSieveDensity = 16;   // at least one byte in so many is wanted
+
+// Puts n stream bytes from data where the cursor points.
+static void scatter(PatternCursor& memory, std::byte* buffer, const std::byte* data, uint64_t n) {
+  while (n > 0) {
+    const PatternCursor::Piece piece = memory.next_piece(n);
+    std::memcpy(buffer + piece.offset, data, piece.length);
+    data += piece.length;
+    n -= piece.length;
+  }
+}
+
+// The same for the blocks of a vector whose first byte is at data.
+static void scatter_vector(PatternCursor& memory, std::byte* buffer, const std::byte* data,
+                           const Vector& vector) {
+  if (vector.count > 1) {
+    const PatternCursor::Piece piece = memory.next_piece(vector.bytes());
+    if (piece.length == vector.bytes()) {
+      gather_blocks(buffer + piece.offset, data, vector.block_length, vector.stride, vector.count);
+      return;
+    }
+    memory.rewind(piece.length);
+  }
+  for (uint64_t i = 0; i < vector.count; i++) {
+    scatter(memory, buffer, data + static_cast<int64_t>(i) * vector.stride, vector.block_length);
+  }
+}
+
+// True where the blocks of a and b interleave and none of one meets one of the other, wherever both begin.
+static bool interleaved(const Vector& a, const Vector& b) {
+  if (a.count == 1 || b.count == 1 || a.stride != b.stride || a.stride <= 0) return false;
+  const int64_t shift = ((b.offset - a.offset) % a.stride + a.stride) % a.stride;
+  return shift >= static_cast<int64_t>(a.block_length) &&
+         shift + static_cast<int64_t>(b.block_length) <= a.stride;
+}
+
+// True where b's blocks are of a's kind and fall on its places, before its first and behind its last one too.
+static bool same_shape(const Vector& a, const Vector& b) {
+  return a.count > 1 && b.count > 1 && a.stride == b.stride && a.stride > 0 &&
+         a.block_length == b.block_length && (b.offset - a.offset) % a.stride == 0;
+}
+
+// Sets *data to the bytes of the first *blocks blocks of `wanted`, where one record holds them, nothing newer
+// lies over them, and it is of the same shape. *blocks is 0 otherwise.
+void File::Impl::find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks) {
+  *blocks = 0;
+  FileEntrySource source(control, job->map.get());
+  const Entry* newest = nullptr;
+  uint64_t held = 0, most = wanted.count;
+  for (const Entry& entry : entries) {
+    EntrySource::Located located;
+    if (!source.locate(entry, &located)) return;
+    if (interleaved(wanted, located.range)) continue;
+    if (!same_shape(wanted, located.range)) return;
+    const int64_t first = (located.range.offset - wanted.offset) / wanted.stride;
+    if (first > 0) {
+      most = std::min(most, static_cast<uint64_t>(first));
+      continue;
+    }
+    const auto skipped = static_cast<uint64_t>(-first);
+    if (skipped >= located.range.count) continue;
+    if (newest != nullptr && older(entry, *newest)) continue;
+    newest = &entry;
+    *data = located.data + skipped * wanted.block_length;
+    held = located.range.count - skipped;
+  }
+  *blocks = std::min(held, most);
+}
+
+// Serves the next of the `left` bytes of the file cursor as far as they can be copied whole: *done of them.
+Status File::Impl::read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
+                                   std::byte* buffer, uint64_t* done) {
+  *done = 0;
+  const Vector wanted = file.next(left);
+  uint64_t blocks = 0;
+  if (wanted.count > 1 && wanted.bytes() >= kWorthwhile && static_cast<uint64_t>(wanted.end()) <= size) {
+    if (!batch.empty()) PMIO_TRY(read_batch(memory, buffer));  // the memory cursor moves in stream order
+    PMIO_TRY(copy_same_shape(wanted, memory, buffer, &blocks));
+  }
+  *done = blocks * wanted.block_length;
+  file.rewind(wanted.bytes() - *done);
+  return {};
+}
+
+Status File::Impl::copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
+                                   uint64_t* blocks) {
+  PMIO_TRY(shorten_tail());
+  Epoch epoch;
+  constexpr size_t kMostRecords = 64;
+  PMIO_TRY(look_up(static_cast<uint64_t>(wanted.offset), static_cast<uint64_t>(wanted.end()), kMostRecords,
+                   &epoch));
+  if (!epoch.complete) return {};
+  const std::byte* data = nullptr;
+  find_same_shape(wanted, &data, blocks);
+  if (*blocks == 0) return {};
+  const uint64_t bytes = *blocks * wanted.block_length;
+  scatter(memory, buffer, data, bytes);
+  if (is_over(epoch)) {  // what was copied may be another generation's
+    memory.rewind(bytes);
+    *blocks = 0;
+    return {};
+  }
+  reads.log_bytes += bytes;
+  return {};
+}
+
+// Reads the vectors of `batch`, whose span is at most a window, in stream order into the memory cursor.
+Status File::Impl::read_batch(PatternCursor& memory, std::byte* buffer) {
+  int64_t begin = batch.front().offset;
+  int64_t end = begin;
+  uint64_t bytes = 0;
+  for (const Vector& vector : batch) {
+    begin = std::min(begin, vector.offset);
+    end = std::max(end, vector.end());
+    bytes += vector.bytes();
+  }
+  const auto span = static_cast<uint64_t>(end - begin);
+  if (window == nullptr) window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  const bool sieve = bytes * kSieveDensity >= span;
+  if (sieve) PMIO_TRY(read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window.get()));
+  for (const Vector& vector : batch) {
+    if (sieve) {
+      scatter_vector(memory, buffer, window.get() + (vector.offset - begin), vector);
+      continue;
+    }
+    for (uint64_t i = 0; i < vector.count; i++) {
+      const auto at = static_cast<uint64_t>(vector.offset + static_cast<int64_t>(i) * vector.stride);
+      PMIO_TRY(read_range(at, at + vector.block_length, window.get()));
+      scatter(memory, buffer, window.get(), vector.block_length);
+    }
+  }
+  batch.clear();
+  return {};
+}
+
+Status File::Impl::read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
+                              uint64_t size, uint64_t* got) {
+  batch.clear();
+  int64_t batch_begin = 0;
+  while (left > 0) {
+    uint64_t done = 0;
+    PMIO_TRY(read_same_shape(file, left, size, memory, buffer, &done));
+    left -= done;
+    *got += done;
+    if (left == 0) break;
+    Vector vector = file.next(std::min(left, kWindowBytes / 2));
+    // A vector that spans more than a window is taken in parts that do not.
+    if (static_cast<uint64_t>(vector.end() - vector.offset) > kWindowBytes) {
+      const uint64_t blocks = std::max<uint64_t>(
+          1, (kWindowBytes - vector.block_length) / static_cast<uint64_t>(vector.stride) + 1);
+      if (blocks < vector.count) {
+        file.rewind((vector.count - blocks) * vector.block_length);
+        vector.count = blocks;
+      }
+    }
+    if (static_cast<uint64_t>(vector.offset) >= size) break;
+    if (static_cast<uint64_t>(vector.end()) > size) {
+      // The end of the file lies within: take whole blocks up to it, then the part of one.
+      const uint64_t room = size - static_cast<uint64_t>(vector.offset);
+      const uint64_t whole = vector.count == 1 ? 0 : room / static_cast<uint64_t>(vector.stride);
+      const uint64_t rest =
+          std::min(vector.block_length, room - whole * static_cast<uint64_t>(vector.stride));
+      const uint64_t available = whole * vector.block_length + rest;
+      file.rewind(vector.bytes());
+      vector = file.next(whole > 0 ? whole * vector.block_length : rest);
+      left = whole > 0 ? available : rest;
+    }
+    const bool alone = vector.count == 1 && vector.block_length >= kSieveBlock;
+    const bool fits = !batch.empty() && vector.offset >= batch_begin &&
+                      static_cast<uint64_t>(vector.end() - batch_begin) <= kWindowBytes &&
+                      batch.size() < 4096;
+    if (!batch.empty() && (alone || !fits)) PMIO_TRY(read_batch(memory, buffer));
+    left -= vector.bytes();
+    *got += vector.bytes();
+    if (alone) {
+      PatternCursor::Piece piece = memory.next_piece(vector.block_length);
+      if (piece.length == vector.block_length) {
+        PMIO_TRY(read_contiguous(static_cast<uint64_t>(vector.offset), buffer + piece.offset, piece.length));
+        continue;
+      }
+      memory.rewind(piece.length);
+    }
+    if (batch.empty()) batch_begin = vector.offset;
+    batch.push_back(vector);
+  }
+  if (!batch.empty()) PMIO_TRY(read_batch(memory, buffer));
+  return {};
+}
+
+}  // namespace pmio

@@ -1,0 +1,111 @@
+// Searching what is published and not merged yet.
+#include <algorithm>
+
+#include "log/segment.h"
+#include "node/index.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kFewCells = 8;
+
+// Calls visit(rank, index of the cell, cell, first unmerged, end of the published) for each cell with
+// unmerged records.
+template <class Visit>
+void for_each_tail(FileControl* control, const Visit& visit) {
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    RankCell& of_rank = control->cells[rank];
+    if (of_rank.appended.load(std::memory_order_acquire) ==
+        of_rank.merged_records.load(std::memory_order_acquire)) {
+      continue;
+    }
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      const SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
+      const uint32_t merged = cell.merged.load(std::memory_order_acquire);
+      const uint32_t published = cell.published.load(std::memory_order_acquire);
+      if (merged < published) visit(rank, c, cell, merged, published);
+    }
+  }
+}
+
+uint64_t end_of(const LogRecord& record) {
+  if (record.kind == static_cast<uint16_t>(RecordKind::extent)) return record.file_offset + record.length;
+  return static_cast<uint64_t>(record_vector(record).end());
+}
+
+// The records of a mapped segment, which go downwards from its end.
+class Records {
+ public:
+  explicit Records(std::span<const std::byte> segment)
+      : end_(reinterpret_cast<const LogRecord*>(segment.data() + segment.size())) {}
+  const LogRecord& operator[](uint32_t i) const { return *(end_ - 1 - i); }
+
+  // First of the ascending records [from, to) that ends beyond a. Searches outwards from `near`, so that a
+  // near hit is cheap.
+  uint32_t first_beyond(uint64_t a, uint32_t from, uint32_t to, uint32_t near) const {
+    near = std::clamp(near, from, to);
+    uint32_t low = from, high = to, step = 1;
+    if (near < to && end_of((*this)[near]) <= a) {
+      low = near + 1;
+      while (to - low > step && end_of((*this)[low + step]) <= a) low += step + 1, step *= 2;
+      high = std::min<uint64_t>(to, uint64_t{low} + step);
+    } else {
+      high = near;
+      while (high - from > step && end_of((*this)[high - step]) > a) high -= step, step *= 2;
+      low = high - from > step ? high - step : from;
+    }
+    while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (end_of((*this)[middle]) <= a)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+
+ private:
+  const LogRecord* end_;
+};
+
+}  // namespace
+
+uint64_t FileIndex::tail_cost() const {
+  if (unmerged() == 0) return 0;
+  uint64_t scanned = 0, searched = 0;
+  for_each_tail(control_, [&](uint32_t, uint32_t, const SegmentCell& cell, uint32_t from, uint32_t to) {
+    if (cell.unordered.load(std::memory_order_relaxed) != 0)
+      scanned += to - from;
+    else
+      ++searched;
+  });
+  return scanned + (searched > kFewCells ? searched : 0);
+}
+
+void FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
+  if (unmerged() == 0) return;
+  tail_hints_.resize(size_t{control_->ranks} * kMaxSegments);
+  for_each_tail(control_,
+                [&](uint32_t rank, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
+                  const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+                  if (bytes.size() < (uint64_t{to} + 1) * sizeof(LogRecord)) return;
+                  const Records records(bytes);
+                  const auto take = [&](uint32_t i) {
+                    const Entry entry = entry_of(records[i], i, rank, c);
+                    if (entry.offset < b && entry.end > a) found->push_back(entry);
+                  };
+                  // `to` was read before, with acquire: the flag tells of all records below it.
+                  if (cell.unordered.load(std::memory_order_relaxed) != 0) {
+                    for (uint32_t i = from; i < to; i++) take(i);
+                    return;
+                  }
+                  uint32_t& hint = tail_hints_[size_t{rank} * kMaxSegments + c];
+                  uint32_t i = records.first_beyond(a, from, to, hint);
+                  for (; i < to && records[i].file_offset < b; i++) take(i);
+                  hint = i;
+                });
+}
+
+}  // namespace pmio

@@ -1,0 +1,107 @@
+// Reads that do not go through the merged index or a window of the file: ascending records are searched where
+// they lie, vectors are copied whole where they are read as they were written.
+#include "node_fixture.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kLog = 64 << 20;
+
+TEST(NodeRead, AscendingRecordsNeedNoMerge) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  auto all = open_all(scratch, path, 2, kLog);
+  Oracle oracle;
+  std::mt19937_64 random(1);
+  constexpr uint64_t kRecords = 3000, kRecord = 104;
+  const auto write = [&](uint32_t rank, uint64_t offset, uint64_t n) {
+    const auto bytes = random_bytes(random, n);
+    ASSERT_TRUE(all[rank].file->append(offset, bytes.data(), n, 0).ok());
+    oracle.write(offset, bytes.data(), n);
+  };
+  const auto check = [&](uint32_t rank, uint64_t offset, uint64_t n) {
+    std::vector<std::byte> got_bytes(n);
+    uint64_t got = 0;
+    ASSERT_TRUE(all[rank].file->read(offset, got_bytes.data(), n, &got).ok());
+    ASSERT_EQ(got, n);
+    ASSERT_EQ(std::memcmp(got_bytes.data(), oracle.bytes.data() + offset, n), 0) << offset;
+  };
+  for (uint64_t i = 0; i < kRecords; i++) write(i % 2, i * kRecord, kRecord);
+  for (uint64_t i = 0; i < kRecords; i++) check(i % 2, (i * 7 % kRecords) * kRecord, kRecord);
+  check(0, 50, 5000);
+  EXPECT_EQ(all[0].job->counters().merge_rounds.load() + all[1].job->counters().merge_rounds.load(), 0u);
+  // One that goes back makes its rank's log a heap; the newest still wins.
+  write(0, 1000, 500);
+  for (uint32_t rank = 0; rank < 2; rank++) check(rank, 0, kRecords * kRecord);
+  EXPECT_GT(all[0].job->counters().merge_rounds.load() + all[1].job->counters().merge_rounds.load(), 0u);
+  close_all(all);
+  EXPECT_EQ(contents(path), oracle.bytes);
+}
+
+Pattern pattern_of(const Vector& vector) {
+  Pattern pattern;
+  pattern.add(vector);
+  pattern.finish(vector.end());
+  return pattern;
+}
+
+// mixed: blocks of a few sizes at a few strides, which cut each other; else one size at one stride, so that
+// vectors interleave, coincide or continue each other.
+Vector random_vector(std::mt19937_64& random, bool mixed) {
+  const uint64_t block = mixed ? 8 << random() % 3 : 16;
+  const auto stride = static_cast<int64_t>(block * (mixed ? 2 + random() % 2 : 2));
+  const auto start = static_cast<int64_t>(block * (random() % 2) + (mixed && random() % 8 == 0 ? 4 : 0));
+  return {start + stride * static_cast<int64_t>(random() % 2000), block, stride, 1024 + random() % 3000};
+}
+
+void vector_history(uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  auto all = open_all(scratch, path, 2, kLog);
+  Oracle oracle;
+  const Pattern stream = Pattern::bytes(1);
+  for (int step = 0; step < 40; step++) {
+    File& file = *all[random() % 2].file;
+    const Vector vector = random_vector(random, seed % 3 == 0);
+    const Pattern pattern = pattern_of(vector);
+    PatternCursor cursor(pattern, 0, 0), memory(stream, 0, 0);
+    if (random() % 2 == 0) {
+      const auto data = random_bytes(random, vector.bytes());
+      ASSERT_TRUE(file.append(cursor, memory, data.data(), vector.bytes(), 0).ok());
+      for (uint64_t i = 0; i < vector.count; i++)
+        oracle.write(static_cast<uint64_t>(vector.offset) + i * static_cast<uint64_t>(vector.stride),
+                     data.data() + i * vector.block_length, vector.block_length);
+    } else if (random() % 8 == 0) {
+      ASSERT_TRUE(file.drain().ok());
+    } else {
+      std::vector<std::byte> data(vector.bytes());
+      uint64_t got = 0, expected = 0;
+      ASSERT_TRUE(file.read(cursor, memory, data.data(), vector.bytes(), &got).ok());
+      for (uint64_t i = 0; i < vector.count; i++) {
+        const uint64_t at = static_cast<uint64_t>(vector.offset) + i * static_cast<uint64_t>(vector.stride);
+        const uint64_t n =
+            at >= oracle.bytes.size() ? 0 : std::min<uint64_t>(vector.block_length, oracle.bytes.size() - at);
+        ASSERT_EQ(std::memcmp(data.data() + i * vector.block_length, oracle.bytes.data() + at, n), 0)
+            << "step " << step << " block " << i;
+        expected += n;
+      }
+      ASSERT_EQ(got, expected);
+    }
+  }
+  close_all(all);
+  EXPECT_EQ(contents(path), oracle.bytes);
+}
+
+TEST(NodeRead, VectorsReadAsOthersWereWritten) {
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    vector_history(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace pmio
