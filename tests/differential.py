@@ -177,7 +177,7 @@ def main():
     options = parse_options()
     plain, tested = choose_mpis(options)
     # Handed on: Open MPI hangs in atomic mode, and preallocates rubbish.
-    # MPICH 4.0 aborted (double free) in calls handed on in atomic mode under pmio; that it does so plain is not confirmed yet.
+    # MPICH 4.0 itself, without pmio, writes outside of a memory type whose lower bound is not 0 when it reads into it.
     options.restrictions = [] if tested.tag.startswith("mpich-5") else ["--portable"]
     reference, subject = Contestant(plain, options, False), Contestant(tested, options, not options.plain)
     first, last = (int(number) for number in options.seeds.split("-"))
