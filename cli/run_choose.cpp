@@ -54,6 +54,13 @@ std::vector<Runtime> present_of_family(const std::vector<Runtime>& runtimes, con
   return fitting;
 }
 
+// Intel counts years; nothing but its own library is near those.
+int newness(const Runtime& runtime) {
+  constexpr int kFirstYear = 2000;
+  const int major = first_number(runtime.version);
+  return major >= kFirstYear ? 0 : major;
+}
+
 // The nearest major version; among equals, and where the version is not known (0), the newest.
 const Runtime& nearest(const std::vector<Runtime>& fitting, int major) {
   const auto distance = [major](const Runtime& runtime) {
@@ -61,7 +68,7 @@ const Runtime& nearest(const std::vector<Runtime>& fitting, int major) {
   };
   return *std::min_element(fitting.begin(), fitting.end(), [&](const Runtime& a, const Runtime& b) {
     if (distance(a) != distance(b)) return distance(a) < distance(b);
-    return first_number(a.version) > first_number(b.version);
+    return newness(a) > newness(b);
   });
 }
 

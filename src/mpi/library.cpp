@@ -16,6 +16,8 @@ namespace {
 // would take our handles for something else.
 #ifdef OPEN_MPI
 constexpr const char* kLibraries[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
+#elif defined(MPI_ABI_VERSION)
+constexpr const char* kLibraries[] = {"libmpi_abi.so.1", "libmpi_abi.so"};
 #else
 constexpr const char* kLibraries[] = {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
 #endif
