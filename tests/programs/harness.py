@@ -74,11 +74,20 @@ def environment(mpi):
     return env
 
 
-def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False):
-    """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory)
+def memory():
+    """A directory in memory, or None for the default."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False, preload=()):
+    """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given.
+
+    preload: libraries that the ranks have beside pmio's.
+    """
+    logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory())
     command = [mpi.mpiexec, "-n", str(ranks)]
+    if preload:
+        command += ["env", "LD_PRELOAD=" + ":".join(map(str, preload))]
     if pmio:
         command += [str(pmio), "run", "--dir", logs, *(["--stats"] if statistics else []), "--"]
     try:
