@@ -85,6 +85,8 @@ def check_registered(build):
             continue  # targets of the preset `fuzz` alone
         if path.name.startswith("make_") and path.parent.name == "golden":
             continue  # it made a golden file, once
+        if path.parent.with_suffix(".py").name in commands:
+            continue  # a script of that name compiles the folder's sources
         if path.suffix in {".cpp", ".c"} and str(path) not in compiled and path.name not in cmake:
             problems.append(f"{name}: no target compiles it")
         if path.name.endswith("_test.cpp") and path.stem not in commands:
