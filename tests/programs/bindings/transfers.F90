@@ -1,5 +1,5 @@
 ! Every read and write of MPI-IO, each write read back by its like. Usage: transfers FILE RECORD
-! The calls are in transfer_calls.inc, which ../fortran_calls.py writes from the table of MPI functions.
+! The calls are in transfer_calls.inc, which ../transfer_calls.py writes from the table of MPI functions.
 #include "binding.h"
 module transfers
   USE_BINDING
