@@ -52,7 +52,7 @@ def has_binding(mpi, binding, directory):
         return True
     compiler = fortran_compiler(mpi)
     probe = directory / "probe.F90"
-    probe.write_text('#include "binding.h"\nprogram probe\nUSE_BINDING\nimplicit none\nINCLUDE_BINDING\nend program\n')
+    probe.write_text('#include "binding.inc"\nprogram probe\nUSE_BINDING\nimplicit none\nINCLUDE_BINDING\nend program\n')
     command = [compiler, *FLAGS, f"-DBINDING_{BINDINGS[binding]}", "-fsyntax-only", str(probe)]
     return compiler is not None and subprocess.run(command, cwd=directory, capture_output=True).returncode == 0
 

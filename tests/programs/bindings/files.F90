@@ -1,5 +1,5 @@
 ! What Fortran programs do with files besides reading and writing. Usage: files FILE RECORD
-#include "binding.h"
+#include "binding.inc"
 module files
   USE_BINDING
   use record

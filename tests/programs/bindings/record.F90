@@ -1,5 +1,5 @@
 ! What MPI gave back, line by line, one file per rank: the same plain and under pmio.
-#include "binding.h"
+#include "binding.inc"
 module record
   USE_BINDING
   implicit none

@@ -1,6 +1,6 @@
 ! Every read and write of MPI-IO, each write read back by its like. Usage: transfers FILE RECORD
 ! The calls are in transfer_calls.inc, which ../transfer_calls.py writes from the table of MPI functions.
-#include "binding.h"
+#include "binding.inc"
 module transfers
   USE_BINDING
   use record
