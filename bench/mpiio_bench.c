@@ -10,8 +10,8 @@
  * before the clock starts. A phase's time is that of the slowest rank; no barrier is between the calls of a
  * phase. --read reads, before the close, what the next rank wrote. --warm does it all once before, to another
  * file, and forgets those times. --copy does no I/O at all: memcpy of the same bytes, a call's at a time, to
- * warm shared memory in DIRECTORY and back, which is what the machine can do at best. At the end every byte is checked, untimed. Output: one line of JSON from
- * rank 0. */
+ * warm shared memory in DIRECTORY and back, which is what the machine can do at best. At the end every byte
+ * is checked, untimed. Output: one line of JSON from rank 0. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
