@@ -24,14 +24,16 @@ uint64_t FileIndex::unmerged() const {
   return appended > merged ? appended - merged : 0;
 }
 
-// Calls visit(record, index, rank, cell) for the records of a cell in [from, published).
+// Calls visit(record, index, rank, cell) for the records of a cell in [from, to). Without the segment,
+// nothing may be taken for merged, and nothing be read around it.
 template <class Visit>
-static void walk_cell(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c, uint32_t from,
-                      uint32_t to, const Visit& visit) {
+static Status walk_cell(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c, uint32_t from,
+                        uint32_t to, const Visit& visit) {
   const auto bytes = map->map(rank, control->cells[rank].segments[c].slot.load(std::memory_order_relaxed));
-  if (bytes.empty()) return;
+  if (bytes.empty()) return cannot_map(rank);
   const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
   for (uint32_t i = from; i < to; i++) visit(*(end - 1 - i), i, rank, c);
+  return {};
 }
 
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
@@ -80,10 +82,10 @@ Status FileIndex::merge_locked(Leftover* leftover) {
       while (from < published) {
         const auto to =
             static_cast<uint32_t>(std::min<uint64_t>(published, from + (kRunEntries - entries.size())));
-        walk_cell(control_, map_, rank, c, from, to,
-                  [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
-                    entries.push_back(entry_of(record, i, r, k));
-                  });
+        PMIO_TRY(walk_cell(control_, map_, rank, c, from, to,
+                           [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
+                             entries.push_back(entry_of(record, i, r, k));
+                           }));
         marks.push_back({rank, c, to});
         from = to;
         if (entries.size() >= kRunEntries) PMIO_TRY(flush_locked(entries, marks, leftover));

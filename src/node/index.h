@@ -55,7 +55,7 @@ class FileIndex {
   // costs nothing here as long as such segments are few.
   uint64_t tail_cost() const;
   // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.
-  void scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found);
+  Status scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found);
   // Takes note of the runs that are there now. Call before find.
   Status refresh();
   // Appends the entries that cross [a, b), but for drained ones at or below floor. False, and not all of

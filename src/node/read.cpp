@@ -46,7 +46,7 @@ Status File::Impl::look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
   epoch->evictions = control->evictions.load(std::memory_order_acquire);
   epoch->floor = control->floor.load(std::memory_order_acquire);
   entries.clear();
-  index->scan_tail(a, b, &entries);
+  PMIO_TRY(index->scan_tail(a, b, &entries));
   PMIO_TRY(index->refresh());
   epoch->complete = index->find(a, b, epoch->floor, most, &entries);
   return {};

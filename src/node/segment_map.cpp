@@ -1,9 +1,16 @@
 #include "node/segment_map.h"
 
+#include <cerrno>
+#include <string>
+
 #include "log/segment.h"
 #include "node/pool.h"
 
 namespace pmio {
+
+Status cannot_map(uint32_t rank) {
+  return Status(Code::io, "cannot map a log segment of rank " + std::to_string(rank), EIO);
+}
 
 SegmentMap::~SegmentMap() {
   for (auto& rank : ranks_) delete rank.load(std::memory_order_relaxed);

@@ -16,6 +16,9 @@
 
 namespace pmio {
 
+// What an empty answer of SegmentMap::map is to those who need the segment.
+Status cannot_map(uint32_t rank);
+
 class SegmentMap {
  public:
   SegmentMap(Medium& medium, uint32_t ranks) : medium_(medium), ranks_(ranks) {}

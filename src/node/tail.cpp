@@ -84,12 +84,14 @@ uint64_t FileIndex::tail_cost() const {
   return scanned + (searched > kFewCells ? searched : 0);
 }
 
-void FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
-  if (unmerged() == 0) return;
+Status FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
+  if (unmerged() == 0) return {};
+  Status status;
   tail_hints_.resize(size_t{control_->ranks} * kMaxSegments);
   for_each_tail(control_,
                 [&](uint32_t rank, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
                   const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+                  if (bytes.empty() && from < to) status = cannot_map(rank);
                   if (bytes.size() < (uint64_t{to} + 1) * sizeof(LogRecord)) return;
                   const Records records(bytes);
                   const auto take = [&](uint32_t i) {
@@ -106,6 +108,7 @@ void FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
                   for (; i < to && records[i].file_offset < b; i++) take(i);
                   hint = i;
                 });
+  return status;
 }
 
 }  // namespace pmio
