@@ -1,5 +1,11 @@
 /* pmio's C API: for programs that want to ask more of pmio than MPI can say. A program that does not use it
- * needs no change at all. The functions are in the runtime library (libpmio-<MPI>.so). */
+ * needs no change at all. The functions are in the runtime library (libpmio-<MPI>.so), which `pmio run`
+ * preloads; a program that is to run without pmio too declares them weak and asks before the call:
+ *
+ *   #include <pmio/pmio.h>
+ *   #pragma weak pmio_persist
+ *   if (!pmio_persist || pmio_persist(fh) != MPI_SUCCESS) MPI_File_sync(fh);
+ */
 #ifndef PMIO_PMIO_H
 #define PMIO_PMIO_H
 
@@ -16,6 +22,15 @@ const char* pmio_version(void);
  * ranks need not call. Not synced to storage, MPI_File_sync does that. MPI_SUCCESS also where pmio does not
  * log fh; else the error has been through fh's error handler. */
 int pmio_drain(MPI_File fh);
+
+/* Makes what this rank has written through fh as durable as MPI_File_sync would, without writing the file: on
+ * return it survives what the log's medium survives (docs/durability.md). On a disk medium under
+ * pmio_durability=sync this is what makes it survive a power failure; under always it does already, under
+ * none and in tmpfs nothing does. Where pmio hands the calls on fh on, the file itself is synced. Local:
+ * other ranks need not call, and nobody is waited for. MPI_ERR_UNSUPPORTED_OPERATION where pmio knows nothing
+ * of fh, as in a job that it stays out of: call MPI_File_sync. Any other error has been through fh's error
+ * handler. */
+int pmio_persist(MPI_File fh);
 
 #ifdef __cplusplus
 }

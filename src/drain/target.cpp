@@ -65,7 +65,20 @@ Status check_regular(const struct stat& info, const std::string& path) {
                 "'" + path + "' is not a regular file; pmio only takes over regular files");
 }
 
+int open_retrying(const char* path, int flags) {
+  int fd;
+  do {
+    fd = ::open(path, flags | O_CLOEXEC | O_NOCTTY);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 }  // namespace
+
+bool same_file(const FileIdentity& a, const FileIdentity& b) {
+  const bool births_agree = a.birth_ns == 0 || b.birth_ns == 0 || a.birth_ns == b.birth_ns;
+  return a.device == b.device && a.inode == b.inode && births_agree;
+}
 
 Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Access access) {
   // Looked at before it is opened too: the opening of a pipe waits for its other end, that of a device may
@@ -73,15 +86,33 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Ac
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno, what("cannot open", path));
   PMIO_TRY(check_regular(info, path));
+  return finish_open(open_retrying(path.c_str(), flags_of(access)), path, access);
+}
+
+Result<std::unique_ptr<TargetFile>> TargetFile::open_same(const std::string& path, const FileIdentity& meant,
+                                                          Access access) {
+  const int place = open_retrying(path.c_str(), O_PATH);
+  if (place < 0) return Status::from_errno(errno, what("cannot open", path));
+  auto found = finish_open(place, path, access);
+  if (!found.ok()) return found;
+  auto identity = (*found)->identity();
+  if (!identity.ok()) return identity.status();
+  if (!same_file(*identity, meant))
+    return Status(Code::invalid, path + " is not the file that was written, but another one of that name");
+  // The very file that was looked at, whatever the path leads to by now.
+  const std::string self = "/proc/self/fd/" + std::to_string(place);
+  return finish_open(open_retrying(self.c_str(), flags_of(access)), path, access);
+}
+
+Result<std::unique_ptr<TargetFile>> TargetFile::finish_open(int fd, const std::string& path, Access access) {
+  if (fd < 0) return Status::from_errno(errno, what("cannot open", path));
   std::unique_ptr<TargetFile> file(new TargetFile);
-  do {
-    file->fd_ = ::open(path.c_str(), flags_of(access) | O_CLOEXEC | O_NOCTTY);
-  } while (file->fd_ < 0 && errno == EINTR);
-  if (file->fd_ < 0) return Status::from_errno(errno, what("cannot open", path));
-  if (fstat(file->fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path));
-  PMIO_TRY(check_regular(info, path));
+  file->fd_ = fd;
   file->access_ = access;
   file->path_ = path;
+  struct stat info;
+  if (fstat(fd, &info) != 0) return Status::from_errno(errno, what("cannot examine", path));
+  PMIO_TRY(check_regular(info, path));
   return file;
 }
 
@@ -99,6 +130,14 @@ Result<uint64_t> TargetFile::size_bytes() const {
   struct stat info;
   if (fstat(fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path_));
   return static_cast<uint64_t>(info.st_size);
+}
+
+Result<FileState> TargetFile::state() const {
+  struct stat info;
+  if (fstat(fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path_));
+  return FileState{static_cast<uint64_t>(info.st_size),
+                   static_cast<uint64_t>(info.st_mtim.tv_sec) * 1'000'000'000 +
+                       static_cast<uint64_t>(info.st_mtim.tv_nsec)};
 }
 
 Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
@@ -140,6 +179,25 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
     *got += static_cast<uint64_t>(n);
   }
   return {};
+}
+
+Status TargetFile::sync_name() {
+  PMIO_TRY(sync());
+  const size_t slash = path_.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0 && errno == EACCES) return {};  // not ours to read, hence not ours to sync
+  if (directory < 0) return Status::from_errno(errno, what("cannot open", parent));
+  const int error = fsync(directory) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(directory);
+  return error == 0 ? Status() : Status::from_errno(error, what("cannot sync", parent));
+}
+
+Status TargetFile::flush() {
+  const int copy = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return Status::from_errno(errno, what("cannot duplicate the descriptor of", path_));
+  if (::close(copy) == 0 || errno == EINTR) return {};
+  return Status::from_errno(errno, what("cannot write to", path_));
 }
 
 Status TargetFile::sync() {

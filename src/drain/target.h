@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "drain/interval.h"
 #include "log/format.h"
+#include "log/target_mark.h"
 
 namespace pmio {
 
@@ -28,11 +29,17 @@ class TargetFile {
   // Follows links. Errors: unsupported where it is no regular file; as of open(2) else.
   enum class Access { read_only, write_only, read_write };
   static Result<std::unique_ptr<TargetFile>> open(const std::string& path, Access access);
+  // As open, but only the file that is meant: nothing is opened for I/O before its kind and its identity have
+  // been looked at, so whoever can exchange the path, or a link in it, meanwhile wins nothing. invalid:
+  // another file.
+  static Result<std::unique_ptr<TargetFile>> open_same(const std::string& path, const FileIdentity& meant,
+                                                       Access access);
   ~TargetFile();
 
   // Identity of an open file: statx device, inode, birth time.
   Result<FileIdentity> identity() const;
   Result<uint64_t> size_bytes() const;
+  Result<FileState> state() const;
   Status write(uint64_t offset, const void* data, uint64_t length);
   // Reads up to length bytes; *got is short only at the end of the file.
   Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
@@ -43,6 +50,12 @@ class TargetFile {
   // outside covered.
   Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
   Status sync();  // fdatasync
+  // Durable on return: the file's bytes, its name and its size, as a program needs it that has just created
+  // it.
+  Status sync_name();
+  // Sends on what a file system keeps back until a close, as NFS and Lustre do, and learns of its errors;
+  // nothing elsewhere. Not durable.
+  Status flush();
   int fd() const { return fd_; }
   Access access() const { return access_; }
   const std::string& path() const { return path_; }
@@ -50,6 +63,7 @@ class TargetFile {
 
  private:
   TargetFile() = default;
+  static Result<std::unique_ptr<TargetFile>> finish_open(int fd, const std::string& path, Access access);
   Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
@@ -57,6 +71,9 @@ class TargetFile {
   std::string path_;
   IoCounters counters_;
 };
+
+// The same file, as far as the identities tell: birth times are compared where both are known.
+bool same_file(const FileIdentity& a, const FileIdentity& b);
 
 // Identity of what a path leads to, without opening it for I/O.
 Result<FileIdentity> identity_of(const std::string& path);

@@ -50,6 +50,19 @@ Status open_error(int system_errno, const std::string& path) {
   }
 }
 
+// Where the file system cannot reserve: what has been written has its blocks.
+int write_zeros(int fd, size_t begin, size_t length) {
+  const std::vector<char> zeros(size_t{1} << 20);
+  for (size_t done = 0; done < length;) {
+    const size_t ask = std::min(zeros.size(), length - done);
+    const ssize_t n = pwrite(fd, zeros.data(), ask, static_cast<off_t>(begin + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    done += static_cast<size_t>(n);
+  }
+  return 0;
+}
+
 // In steps, because tmpfs undoes a reservation that a signal interrupts: with a profiler's timer running, one
 // call for everything might never finish.
 int reserve(int fd, size_t size_bytes) {
@@ -59,8 +72,9 @@ int reserve(int fd, size_t size_bytes) {
   constexpr size_t kStep = size_t{16} << 20;
   for (size_t done = 0; done < size_bytes;) {
     const size_t step = std::min(kStep, size_bytes - done);
-    const int error = posix_fallocate(fd, static_cast<off_t>(done), static_cast<off_t>(step));
+    int error = posix_fallocate(fd, static_cast<off_t>(done), static_cast<off_t>(step));
     if (error == EINTR) continue;
+    if (error == EOPNOTSUPP || error == ENOSYS) error = write_zeros(fd, done, step);
     if (error != 0) return error;
     done += step;
   }
@@ -108,6 +122,7 @@ Result<Directory> Directory::open(const std::string& path) {
   struct stat facts;
   if (fstat(result.fd(), &facts) != 0) return Status::from_errno(errno, "log directory " + plain);
   PMIO_TRY(check_owner(facts, plain));
+  if (created) PMIO_TRY(result.sync_name());
   return result;
 }
 
@@ -178,6 +193,15 @@ Result<std::vector<std::string>> Directory::list() const {
   if (errno != 0) return Status::from_errno(errno, path_);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Status Directory::sync_name() const {
+  const FileDescriptor parent(openat(fd(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A parent that may be passed through and not read cannot be synced by us; what it holds is its owner's
+  // affair.
+  if (!parent.ok() && errno == EACCES) return Status();
+  if (parent.ok() && (fsync(parent.get()) == 0 || errno == EINVAL)) return Status();
+  return Status::from_errno(errno, "fsync of the directory above " + path_);
 }
 
 Status Directory::sync() const {

@@ -31,8 +31,8 @@ class FileDescriptor {
 
 class Directory {
  public:
-  // Opens path, creating it (not its parents) with mode 0700 where it is missing. access: a symbolic link,
-  // another owner's, or open to others.
+  // Opens path, creating it (not its parents) with mode 0700, and its name durably, where it is missing.
+  // access: a symbolic link, another owner's, or open to others.
   static Result<Directory> open(const std::string& path);
 
   // A new file of size_bytes, reserved, which appears under its name only when complete where the file system
@@ -53,6 +53,9 @@ class Directory {
   int fd() const { return fd_.get(); }
 
  private:
+  // Makes the directory's own name durable, in the directory above it.
+  Status sync_name() const;
+
   std::string path_;
   FileDescriptor fd_;
 };

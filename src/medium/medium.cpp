@@ -45,13 +45,13 @@ class FileMedium final : public Medium {
   Durability durability() const override { return durability_; }
   const std::string& directory() const override { return directory_.path(); }
 
-  Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes) override {
+  Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
     if (size_bytes == 0) return Status(Code::invalid, "a region of no bytes");
     if (kind_ == MediumKind::tmpfs) PMIO_TRY(check_memory(size_bytes, directory()));
     auto file = directory_.create_file(name, size_bytes);
     if (!file.ok()) return file.status();
     auto region = map(file->get(), size_bytes, false);
-    Status named = region.ok() ? make_name_durable(file->get()) : region.status();
+    Status named = region.ok() && lasting ? make_name_durable(file->get()) : region.status();
     if (named.ok()) return region;
     static_cast<void>(directory_.remove_file(name));  // the first error is the one to tell
     return named;

@@ -61,7 +61,9 @@ class Medium {
 
   // Creates and reserves (posix_fallocate; ENOSPC becomes Code::no_space, and no file is left). Bytes read as
   // zero.
-  virtual Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes) = 0;
+  // lasting: its name and its blocks survive what its bytes do; else they may be gone after a power failure.
+  virtual Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes,
+                                                 bool lasting = true) = 0;
   // Maps an existing file, whole. read_only: copy, flush and fence must not be called.
   virtual Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) = 0;
   virtual Status remove(std::string_view name) = 0;           // a name that is not there is ok

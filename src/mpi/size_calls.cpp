@@ -42,6 +42,7 @@ Answer file_preallocate(Handle& handle, MPI_Offset size) {
   // The library may do it by reading and rewriting the file: nothing may be drained meanwhile.
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_preallocate.next()(handle.real, size);
+  handle.file->invalidate_cache();
   mpi().Barrier(handle.comm);
   return code;
 }

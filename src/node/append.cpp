@@ -105,6 +105,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
     return writer.status();
   }
   count(job->counters.segments_formatted);
+  if (mark.blank()) drainer->note_before_first_write();
   SegmentCell& shared = cell->segments[free_cell];
   shared.slot.store(segment->slot, std::memory_order_relaxed);
   shared.max_stamp.store(0, std::memory_order_relaxed);

@@ -136,14 +136,35 @@ Status Drainer::lead(bool write) {
   std::vector<LedgerEntry> marks;
   PMIO_TRY(begin_round(write, &leftover, &marks));
   if (write) {
-    Status status = write_round(leftover);
+    Status status = parts_.mark->writing();
+    if (status.ok()) status = write_round(leftover);
     parts_.control->round.active.store(0, std::memory_order_release);
+    // busy: a helper died in the middle of a write, which is done again.
+    if (!status.ok() && status.code() != Code::busy) settle_mark();
     PMIO_TRY(status);
   }
   PMIO_TRY(finish_round(marks, leftover));
+  if (write) settle_mark();
   count(parts_.counters->drain_rounds);
   count(parts_.counters->drain_ns, monotonic_ns() - start);
   return {};
+}
+
+// Without the file's state the mark goes on saying that it is being written, which is never a false alarm.
+void Drainer::settle_mark() {
+  if (auto state = parts_.target->state(); state.ok()) parts_.mark->settled(*state);
+}
+
+void Drainer::note_before_first_write() {
+  const RobustLock lock(parts_.control->drain_mutex, std::try_to_lock);
+  // Not held: somebody drains, or is here for the same reason.
+  if (lock.held() && parts_.mark->blank()) settle_mark();
+}
+
+void Drainer::note_foreign_write() {
+  const RobustLock lock(parts_.control->drain_mutex);
+  // Where the mark cannot be written, recovery asks for --force where it need not.
+  static_cast<void>(parts_.mark->writing());
 }
 
 Status Drainer::write_round(FileIndex::Leftover& leftover) {
@@ -162,7 +183,8 @@ Status Drainer::write_round(FileIndex::Leftover& leftover) {
   work.mappings = std::move(runs).value();
   work_on(work);
   PMIO_TRY(wait_for_helpers());
-  return parts_.sync_target ? parts_.target->sync() : Status();
+  // Before the ledger lets the log go: a write that the file system has only promised is in the log still.
+  return parts_.sync_target ? parts_.target->sync() : parts_.target->flush();
 }
 
 Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover) {

@@ -14,6 +14,7 @@
 #include "drain/target.h"
 #include "layout/layout.h"
 #include "log/ledger.h"
+#include "log/target_mark.h"
 #include "node/index.h"
 
 namespace pmio {
@@ -26,6 +27,7 @@ class Drainer {
     SegmentMap* map;
     TargetFile* target;
     Ledger* ledger;
+    TargetMark* mark;
     Counters* counters;
     Layout layout;
     FileIdentity identity;
@@ -37,10 +39,15 @@ class Drainer {
   Status drain();
   // Counts everything published so far as drained, without writing it. Durable on return.
   Status discard();
+  // Notes the state that the file is in before pmio writes it for the first time.
+  void note_before_first_write();
+  // Notes that the job itself writes the file, past the log.
+  void note_foreign_write();
 
  private:
   struct Work;  // the round as this process sees it
   Status lead(bool write);
+  void settle_mark();
   Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
   Status write_round(FileIndex::Leftover& leftover);
   Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);

@@ -61,13 +61,16 @@ File::Impl::~Impl() {
 
 Status File::drain() { return impl_->drainer->drain(); }
 
+Status File::persist() {
+  std::lock_guard lock(impl_->append_mutex);
+  for (auto& owned : impl_->owned) PMIO_TRY(owned.segment->region->sync());
+  return {};
+}
+
 Status File::sync() {
   count(impl_->job->counters.sync_calls);
   const uint64_t start = monotonic_ns();
-  {
-    std::lock_guard lock(impl_->append_mutex);
-    for (auto& owned : impl_->owned) PMIO_TRY(owned.segment->region->sync());
-  }
+  PMIO_TRY(persist());
   PMIO_TRY(impl_->drainer->drain());
   if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(impl_->target->sync());
   count(impl_->job->counters.sync_ns, monotonic_ns() - start);
@@ -82,6 +85,7 @@ bool File::ever_logged() const {
 }
 
 void File::invalidate_cache() {
+  impl_->drainer->note_foreign_write();
   FileControl* control = impl_->control;
   RobustLock lock(control->index_mutex);
   control->floor.store(std::max(control->floor.load(std::memory_order_relaxed), monotonic_ns()),

@@ -34,6 +34,9 @@ class File {
               bool collective = false);
   Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective = false);
 
+  // What this rank has appended is as durable on return as sync would make it: in the log, or in the target
+  // and synced where the log's medium outlives the node. Nothing is drained for it.
+  Status persist();
   // Everything that any local rank had published when this was called is in the target on return (not yet
   // synced).
   Status drain();

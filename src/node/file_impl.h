@@ -33,6 +33,8 @@ struct Job::Impl {
   std::unique_ptr<Background> background;
 
   ~Impl();
+  // What the log acknowledged survives a power failure, so what the drain takes out of it has to as well.
+  bool outlives_node() const;
   std::vector<std::shared_ptr<File>> open_files();
   // Frees a drained segment of some file of this process whose append lock is free.
   bool recycle_elsewhere();
@@ -67,6 +69,7 @@ struct File::Impl {
   FileControl* control = nullptr;
   RankCell* cell = nullptr;  // this rank's
   Ledger ledger;
+  TargetMark mark;
   std::unique_ptr<FileIndex> index;
   std::unique_ptr<Drainer> drainer;
   uint32_t handles = 0;    // under the job's files_mutex

@@ -173,19 +173,23 @@ Status Job::Impl::join_control(File::Impl& file) {
   const std::string ledger_name = "ledger-" + file.key;
   auto region = medium->open(name, false);
   const bool first = !region.ok();
-  if (first) region = medium->create(name, control_bytes(options.ranks));
+  if (first) region = medium->create(name, control_bytes(options.ranks), false);
   if (!region.ok()) return region.status();
   auto ledger = first ? Ledger::create(*medium, ledger_name, size_t{options.ranks} * kMaxSegments)
                       : Ledger::open(*medium, ledger_name, false);
-  if (!ledger.ok()) {
+  const std::string mark_name = "mark-" + file.key;
+  auto mark = first ? TargetMark::create(*medium, mark_name) : TargetMark::open(*medium, mark_name);
+  if (!ledger.ok() || !mark.ok()) {
     if (first) (void)medium->remove(name);
-    return ledger.status();
+    if (first && ledger.ok()) (void)medium->remove(ledger_name);
+    return ledger.ok() ? mark.status() : ledger.status();
   }
   auto* control = reinterpret_cast<FileControl*>((*region)->data());
   if (first) init_control(control, options.ranks);
   PMIO_ASSERT(control->magic == kControlMagic && control->ranks == options.ranks);
   control->users.fetch_add(1, std::memory_order_relaxed);
   file.ledger = std::move(ledger).value();
+  file.mark = std::move(mark).value();
   file.control_region = std::move(region).value();
   file.control = control;
   file.cell = &control->cells[options.rank];
@@ -204,7 +208,14 @@ void Job::Impl::leave_file(File::Impl& file) {
   }
   (void)medium->remove("file-" + file.key);
   // Without its segments the ledger has nothing to say; with them recovery needs it.
-  if (access((directory + "/" + kKeepMark).c_str(), F_OK) != 0) (void)medium->remove("ledger-" + file.key);
+  if (access((directory + "/" + kKeepMark).c_str(), F_OK) == 0) return;
+  (void)medium->remove("ledger-" + file.key);
+  (void)medium->remove("mark-" + file.key);
+}
+
+bool Job::Impl::outlives_node() const {
+  return medium->kind() == MediumKind::dax ||
+         (medium->kind() == MediumKind::disk && options.durability != Durability::none);
 }
 
 Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints) {
@@ -213,16 +224,18 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
   file.layout = find_layout(target->fd(), hints);
   if (file.layout.stripe_bytes < kSmallestStripe)
     file.layout = Layout{};  // cutting would cost more than it gives
+  // Recovery never creates a file: a log that outlives the node needs a file that does.
+  // The first process does it; nobody writes before all have opened.
+  const bool first = access((directory + "/file-" + file.key).c_str(), F_OK) != 0;
+  if (first && outlives_node() && target->access() != TargetFile::Access::read_only) PMIO_TRY(target->sync_name());
   file.target = std::move(target);
   PMIO_TRY(join_control(file));
   FileIndex::Places places{dram != nullptr ? dram.get() : medium.get(), medium.get(), file.key,
                            options.index_bytes};
   file.index = std::make_unique<FileIndex>(file.control, map.get(), std::move(places), &counters);
-  const bool sync_target = medium->kind() == MediumKind::dax ||
-                           (medium->kind() == MediumKind::disk && options.durability != Durability::none);
-  file.drainer = std::make_unique<Drainer>(Drainer::Parts{file.control, file.index.get(), map.get(),
-                                                          file.target.get(), &file.ledger, &counters,
-                                                          file.layout, file.identity, sync_target});
+  file.drainer = std::make_unique<Drainer>(
+      Drainer::Parts{file.control, file.index.get(), map.get(), file.target.get(), &file.ledger, &file.mark,
+                     &counters, file.layout, file.identity, outlives_node()});
   return {};
 }
 

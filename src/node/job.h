@@ -7,6 +7,7 @@
 //                      the exclusive one
 //   seg-<rank>-<slot>  the segments (log/format.h)
 //   ledger-<key>       what of a file has been drained (log/ledger.h); key: device and inode in hexadecimal
+//   mark-<key>         what the file looked like when the job last wrote it (log/target_mark.h)
 //   file-<key>         the shared control block of an open file (node/control.h), volatile
 //   run-<key>-<number> shared runs (drain/run.h), volatile
 //

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <new>
 #include <optional>
+#include <set>
 
 #include "drain/target.h"
 #include "recover/recover_file.h"
@@ -83,12 +84,29 @@ class Run {
       : parent_(parent), jobs_(std::move(jobs)), selection_(std::move(selection)), options_(options) {}
 
   Result<RecoverReport> recover() {
+    PMIO_TRY(look_for_changes());
     RecoverReport report;
     for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
     return report;
   }
 
  private:
+  // For all logs before the first file is written, since the replay of one changes the file for the next.
+  Status look_for_changes() {
+    for (const Job& job : jobs_) {
+      if (job.info.state != JobState::dead) continue;
+      for (const FileInfo& file : job.info.files) {
+        if (!selection_.has(file) || file.discarded || file.undrained_records() == 0) continue;
+        if (!options_.force && changed_by_others(job.directory, file, paths_of(file))) {
+          changed_.insert(&file);
+        } else if (!options_.dry_run) {
+          PMIO_TRY(mark_writing(job.directory, file));
+        }
+      }
+    }
+    return {};
+  }
+
   JobOutcome recover_job(Job* job) {
     JobOutcome outcome;
     outcome.id = job->info.id;
@@ -121,15 +139,32 @@ class Run {
   FileOutcome recover_or_hold_back(const Job& job, const FileInfo& file) {
     for (const FileIdentity& identity : kept_) {
       if (!same_file(identity, file.target) || file.undrained_records() == 0) continue;
-      FileOutcome outcome = describe_file(job.directory, file);
-      outcome.message =
-          "an older log of the same file has to be recovered first; this one stays in " + job.info.directory;
-      return outcome;
+      return hold_back(job, file, "an older log of the same file has to be recovered first");
     }
+    if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
     FileOutcome outcome =
         recover_file(job.directory, file, {paths_of(file), options_.dry_run, options_.progress});
-    if (outcome.result == FileResult::kept) kept_.push_back(file.target);
+    if (outcome.result == FileResult::kept) keep(job, file);
     return outcome;
+  }
+
+  static std::string changed_message(const FileInfo& file) {
+    return "somebody has changed the file since the job last wrote it, and the log would go over that; if it "
+           "is to, "
+           "repeat with --force --file " +
+           file.name();
+  }
+
+  FileOutcome hold_back(const Job& job, const FileInfo& file, const std::string& why) {
+    FileOutcome outcome = describe_file(job.directory, file);
+    outcome.message = why + "; its log stays in " + job.info.directory;
+    keep(job, file);
+    return outcome;
+  }
+
+  void keep(const Job& job, const FileInfo& file) {
+    kept_.push_back(file.target);
+    if (!options_.dry_run && changed_.count(&file) == 0) mark_settled(job.directory, file, paths_of(file));
   }
 
   // Another job may have opened the same file by another name.
@@ -153,6 +188,7 @@ class Run {
   const Selection selection_;
   const RecoverOptions& options_;
   std::vector<FileIdentity> kept_;
+  std::set<const FileInfo*> changed_;
 };
 
 Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::function<void()>& waiting) {

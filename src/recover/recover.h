@@ -7,7 +7,7 @@
 // what precedes the damage is replayed.
 //
 // A job that runs is left alone. A file is only written if it is still the one recorded (device, inode and,
-// where known, birth time).
+// where known, birth time), and as its job left it (size and time of modification), or if force is given.
 //
 // Threads and processes: any number may call; one at a time works (directory.h), the others wait.
 #pragma once
@@ -34,6 +34,7 @@ struct RecoverProgress {
 struct RecoverOptions {
   std::string directory;
   std::string path = {};  // only this file, under whatever name; empty: all
+  bool force = false;     // write over what somebody has changed since
   bool dry_run = false;   // look, change nothing; locks nothing for longer than a moment
   std::function<void(const RecoverProgress&)> progress = {};
   std::function<void()> waiting = {};  // called once if another recovery has to end first

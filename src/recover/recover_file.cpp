@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <new>
 
@@ -18,11 +19,11 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-Result<Target> open_writable(const std::string& path) {
-  auto target = TargetFile::open(path, TargetFile::Access::read_write);
+Result<Target> open_writable(const std::string& path, const FileIdentity& meant) {
+  auto target = TargetFile::open_same(path, meant, TargetFile::Access::read_write);
   // A file that its owner may write and not read was written by the program all the same.
   if (!target.ok() && target.status().code() == Code::access) {
-    return TargetFile::open(path, TargetFile::Access::write_only);
+    return TargetFile::open_same(path, meant, TargetFile::Access::write_only);
   }
   return target;
 }
@@ -31,22 +32,17 @@ Result<Target> open_writable(const std::string& path) {
 Result<Target> open_target(const FileInfo& file, const std::vector<std::string>& paths) {
   Status reason(Code::invalid, "the log does not tell the file's path");
   for (const std::string& path : paths) {
-    auto target = open_writable(path);
-    if (!target.ok()) {
-      reason = target.status();
-      if (reason.system_errno() == ENOENT) {
-        reason = Status(Code::io, path + " is gone; if it was moved, move it back and repeat", ENOENT);
-      }
-      continue;
+    auto target = open_writable(path, file.target);
+    if (target.ok()) return target;
+    reason = target.status();
+    if (reason.system_errno() == ENOENT) {
+      reason = Status(Code::io, path + " is gone; if it was moved, move it back and repeat", ENOENT);
     }
-    // Asked of the open file, so that nobody can exchange it in between.
-    auto identity = (*target)->identity();
-    if (!identity.ok()) return identity.status();
-    if (same_file(*identity, file.target)) return target;
-    reason = Status(Code::invalid, path + " is not the file that was written, but another one of that name");
   }
   return reason;
 }
+
+std::string mark_name(const FileInfo& file) { return "mark-" + file_key(file.target); }
 
 // A ledger that can hold `entries` entries; a new one where the job left none that can.
 Result<Ledger> ledger_for(const LogDirectory& job, Medium& medium, const FileInfo& file, size_t entries) {
@@ -90,6 +86,7 @@ Status remove_log(const LogDirectory& job, const FileInfo& file, const std::func
   PMIO_TRY(job.sync());
   if (file.damaged() && !file.discarded) return {};
   for (const std::string& ledger : file.ledgers) PMIO_TRY(job.remove(ledger));
+  PMIO_TRY(job.remove(mark_name(file)));
   for (const std::string& name : *names) {
     if (starts_with(name, "ledger-" + key + "-recover")) PMIO_TRY(job.remove(name));
   }
@@ -154,7 +151,7 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
 
 // What src/node makes in a job's directory; anything else is somebody's, and stays.
 bool belongs_to_a_job(const std::string& entry) {
-  static const std::string prefixes[] = {"seg-", "ledger-", "file-", "run-"};
+  static const std::string prefixes[] = {"seg-", "ledger-", "mark-", "file-", "run-", "shared-"};
   return entry == kAlive || entry == "lock" || entry == "undrained" ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });
@@ -189,6 +186,33 @@ const char* file_result_name(FileResult result) {
       return "kept";
   }
   return "unknown";
+}
+
+bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths) {
+  const auto mark = job.map(mark_name(file));
+  if (!mark.ok()) return false;
+  const auto target = open_target(file, paths);
+  if (!target.ok()) return false;
+  auto state = target.value()->state();
+  return state.ok() && changed_since((*mark.value()).bytes(), *state, this_boot());
+}
+
+Status mark_writing(const LogDirectory& job, const FileInfo& file) {
+  if (!job.has(mark_name(file))) return {};
+  auto medium = open_medium(job.path(), Durability::always);
+  if (!medium.ok()) return medium.status();
+  auto mark = TargetMark::open(**medium, mark_name(file));
+  return mark.ok() ? mark->writing() : Status();  // one that cannot be opened says nothing, now and later
+}
+
+void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths) {
+  if (!job.has(mark_name(file))) return;
+  auto medium = open_medium(job.path(), Durability::always);
+  const auto target = open_target(file, paths);
+  if (!medium.ok() || !target.ok()) return;
+  auto mark = TargetMark::open(**medium, mark_name(file));
+  auto state = target.value()->state();
+  if (mark.ok() && state.ok()) mark->settled(*state);
 }
 
 FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {

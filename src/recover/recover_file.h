@@ -15,6 +15,14 @@ struct FileRecovery {
   std::function<void(const RecoverProgress&)> progress;
 };
 
+// Somebody has changed the file since its job last wrote it, as far as the job's mark tells
+// (log/target_mark.h). Where it cannot be looked at, recover_file says why.
+bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths);
+// The mark says that the file is being written, before recovery does, lest a repetition take it for a change.
+Status mark_writing(const LogDirectory& job, const FileInfo& file);
+// Recovery leaves the file as it is now, with the log kept.
+void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths);
+
 // The job must be dead, and locked unless dry_run.
 FileOutcome recover_file(const LogDirectory& job, const FileInfo& file, const FileRecovery& options);
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "drain/target.h"
 #include "node/control.h"
 
 namespace pmio {
@@ -212,11 +213,6 @@ bool is_free_segment(std::span<const std::byte> bytes) {
   uint64_t magic = 0;
   if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
   return magic == 0;
-}
-
-bool same_file(const FileIdentity& a, const FileIdentity& b) {
-  const bool births_agree = a.birth_ns == 0 || b.birth_ns == 0 || a.birth_ns == b.birth_ns;
-  return a.device == b.device && a.inode == b.inode && births_agree;
 }
 
 uint64_t FileInfo::records() const {

@@ -101,7 +101,4 @@ bool is_free_segment(std::span<const std::byte> bytes);
 // Names of the job directories in a log directory.
 Result<std::vector<std::string>> job_names(const LogDirectory& directory);
 
-// The same file, as far as the identities tell: birth times are compared where both are known.
-bool same_file(const FileIdentity& a, const FileIdentity& b);
-
 }  // namespace pmio

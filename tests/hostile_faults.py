@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Hostile file systems and neighbours: system calls that fail (tests/faults/faults.c), files that others delete, replace,
+truncate or change, logs that vanish, ranks that are stopped, clocks that step. Each must end in a clear error through MPI with the
+log kept and named, or in a complete file; nobody else's file may be touched.
+
+  hostile_faults.py --mpi mpich-5.0.2
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import harness
+import mpi_processes
+
+MIB = 1 << 20
+ALWAYS = "1-999999"
+
+
+def expected(offset):
+    return (offset // 251 + offset * 3) & 0xFF
+
+
+class Faults:
+    def __init__(self, options, mpi, scratch):
+        self.mpi, self.scratch, self.build = mpi, scratch, Path(options.build)
+        self.failures = 0
+        self.cases = 0
+
+    def fresh(self):
+        """(target, logs) in a directory of its own."""
+        self.cases += 1
+        where = self.scratch / f"case-{self.cases}"
+        (where / "logs").mkdir(parents=True)
+        (where / "logs").chmod(0o700)
+        (where / "data").mkdir()
+        return where / "data" / "file", where / "logs"
+
+    def command(self, program, arguments, logs, settings):
+        settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "16M", "PMIO_REGISTRY": self.scratch, **settings}
+        preload = [self.mpi.runtime, self.build / "lib" / "libpmio_faults.so"]
+        command = [self.mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, preload)]
+        command += [self.build / "tests" / "mpi" / f"{program}-{self.mpi.tag}", *arguments]
+        return [str(word) for word in command]
+
+    def job(self, program, arguments, logs, **settings):
+        return mpi_processes.run(self.command(program, arguments, logs, settings), harness.environment(self.mpi), 60)
+
+    def write(self, target, logs, *command, **settings):
+        return self.job("full_target", [target, MIB, *command], logs, **settings)
+
+    def pmio(self, *words):
+        env = dict(os.environ, PMIO_REGISTRY=str(self.scratch))
+        done = subprocess.run([self.build / "bin" / "pmio", *words], capture_output=True, text=True, env=env)
+        return done.returncode, done.stdout + done.stderr
+
+    def check(self, name, holds, output=""):
+        print(f"{'ok    ' if holds else 'FAILED'} {name}")
+        if not holds:
+            self.failures += 1
+            print(output)
+
+    def is_complete(self, path):
+        data = path.read_bytes()
+        return len(data) == MIB and all(data[i] == expected(i) for i in range(0, MIB, 97))
+
+    def failing_calls(self):
+        """The call fails for good: an error of its class, the log kept and named, and a recovery without the fault."""
+        for call, effect, error in (("pwrite", "EDQUOT", "quota"), ("pwrite", "EIO", "io"), ("pwrite", "EROFS", "access"),
+                                    ("close", "EIO", "io")):  # fmt: skip
+            target, logs = self.fresh()
+            name = f"{effect} of {call}"
+            code, output = self.write(target, logs, FAULTS=f"{call}:{effect}:/data/file:{ALWAYS}", FAULTS_CALLER="libpmio",
+                                      PMIO_DURABILITY="none")  # else the target is synced, and no close is asked  # fmt: skip
+            self.check(f"{name}: an MPI error of class {error}, the program runs on", code == 0 and f"class: {error}" in output, output)
+            self.check(f"{name}: the log is kept and named", f"{logs}/job-" in output and any(logs.glob("job-*")), output)
+            code, output = self.pmio("recover", "--dir", logs)
+            self.check(f"{name}: a recovery completes the file", code == 0 and self.is_complete(target), output)
+
+    def passing_faults(self):
+        """Nothing that a program has to hear of."""
+        for fault in (f"pwrite:short:/data/file:{ALWAYS}", "pwrite:EINTR:/data/file:1-3", f"posix_fallocate:EOPNOTSUPP:/logs/:{ALWAYS}",
+                      "fdatasync:EINTR:/data/file:1-3"):  # fmt: skip
+            target, logs = self.fresh()
+            code, output = self.write(target, logs, FAULTS=fault)
+            clean = "any error 0" in output and "pmio:" not in output
+            self.check(f"{fault}: no error, a complete file", code == 0 and clean and self.is_complete(target), output)
+
+    def target_taken_away(self):
+        without = "env -u LD_PRELOAD "
+        target, logs = self.fresh()
+        code, output = self.write(target, logs, f"{without} rm {target}", PMIO_BACKGROUND="off")
+        self.check("target deleted: the program runs on, the file stays deleted", code == 0 and not target.exists(), output)
+        target, logs = self.fresh()
+        other = target.parent / "other"
+        other.write_text("precious")
+        code, output = self.write(target, logs, f"{without} mv {other} {target}", PMIO_BACKGROUND="off")
+        self.check("target replaced: the new file is left alone", code == 0 and target.read_text() == "precious", output)
+        target, logs = self.fresh()
+        code, output = self.write(target, logs, f"{without} truncate -s 0 {target}", PMIO_BACKGROUND="off")
+        self.check("target truncated before the drain: complete", code == 0 and self.is_complete(target), output)
+        target, logs = self.fresh()
+        moved = target.parent.parent / "moved"
+        code, output = self.write(target, logs, f"{without} mv {target.parent} {moved}", PMIO_BACKGROUND="off")
+        self.check("directory moved: complete where it is now", code == 0 and self.is_complete(moved / "file"), output)
+        target, logs = self.fresh()
+        code, output = self.write(target, logs, f"{without} rm -rf {logs}", PMIO_BACKGROUND="off")
+        told = "any error 1" in output or self.is_complete(target)
+        self.check("log directory removed: an error or a complete file, no hang", code is not None and told, output)
+
+    def killed_job(self, **settings):
+        """A job that dies with everything in its log."""
+        target, logs = self.fresh()
+        self.write(target, logs, "env -u LD_PRELOAD kill -9 $PPID", PMIO_BACKGROUND="off", **settings)
+        return target, logs
+
+    def changed_after_the_crash(self):
+        target, logs = self.killed_job()
+        target.write_bytes(b"by somebody else")
+        code, output = self.pmio("recover", "--dir", logs)
+        self.check("changed after the crash: refused", code == 1 and "somebody has changed" in output and "--force" in output, output)
+        self.check("changed after the crash: left alone", target.read_bytes() == b"by somebody else")
+        code, output = self.pmio("recover", "--dir", logs, "--force")
+        self.check("--force without --file is refused", code == 1 and "--file" in output, output)
+        code, output = self.write(target, logs)  # a new job on that file, which is not logged then
+        self.check("changed after the crash: a new job says so", code == 0 and "somebody has changed" in output, output)
+        code, output = self.pmio("recover", "--dir", logs, "--force", "--file", target)
+        self.check("changed after the crash: restored with --force", code == 0 and self.is_complete(target), output)
+
+    def moved_and_back(self):
+        target, logs = self.killed_job()
+        target.rename(target.parent / "away")
+        code, output = self.pmio("recover", "--dir", logs)
+        self.check("moved after the crash: refused", code == 1 and "is gone" in output, output)
+        (target.parent / "away").rename(target)
+        target.chmod(0o640)
+        code, output = self.pmio("recover", "--dir", logs)
+        self.check("moved back: no false alarm", code == 0 and self.is_complete(target), output)
+
+    def clock_steps(self):
+        target, logs = self.fresh()
+        code, output = self.write(target, logs, FAULTS_CLOCK="1")
+        self.check("the clock steps: complete", code == 0 and self.is_complete(target), output)
+        target, logs = self.killed_job(FAULTS_CLOCK="1")
+        code, output = self.pmio("recover", "--dir", logs)
+        self.check("the clock steps, and the job is killed: restored", code == 0 and self.is_complete(target), output)
+
+    def stopped_rank(self):
+        target, logs = self.fresh()
+        pmio = self.build / "bin" / "pmio"
+        command = f"env -u LD_PRELOAD {pmio} recover --dir {logs}; true"
+        code, output = self.job("stopped", [target, command], logs, PMIO_LOG_SIZE="1M")
+        self.check("a rank is stopped: the other goes on", code == 0 and "0 failures" in output, output)
+        self.check("a rank is stopped: recover leaves its log alone", "job is running, left alone" in output, output)
+
+    def two_jobs(self):
+        target, logs = self.fresh()
+        second = target.parent / "second"
+        jobs = [
+            mpi_processes.start(self.command("full_target", [path, MIB], logs, {}), harness.environment(self.mpi))
+            for path in (target, second)
+        ]
+        done = [mpi_processes.finish(job, 60) for job in jobs]
+        good = all(code == 0 and "any error 0" in output for code, output in done)
+        self.check("two jobs in one log directory", good and self.is_complete(target) and self.is_complete(second), str(done))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release")
+    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    options = parser.parse_args()
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    if not mpis:
+        return harness.SKIPPED
+    with tempfile.TemporaryDirectory(prefix="pmio-faults-") as scratch:
+        faults = Faults(options, mpis[0], Path(scratch))
+        for case in (faults.failing_calls, faults.passing_faults, faults.target_taken_away, faults.changed_after_the_crash,
+                     faults.moved_and_back, faults.clock_steps, faults.stopped_rank, faults.two_jobs):  # fmt: skip
+            started = time.monotonic()
+            case()
+            print(f"       {case.__name__}: {time.monotonic() - started:.1f} s")
+    print(f"{faults.failures} failed" if faults.failures else "all right")
+    return 1 if faults.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

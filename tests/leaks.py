@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Opens and closes many files (tests/mpi/opens.c): descriptors, mappings, threads and files of the log must not grow.
+
+  leaks.py --mpi mpich-5.0.2 --times 10000
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import harness
+import mpi_processes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release")
+    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    parser.add_argument("--times", type=int, default=10000)
+    options = parser.parse_args()
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    if not mpis or not Path("/dev/shm").is_dir():
+        return harness.SKIPPED
+    mpi = mpis[0]
+    with tempfile.TemporaryDirectory(prefix="pmio-leaks-", dir="/dev/shm") as scratch:
+        logs = Path(scratch) / "logs"
+        logs.mkdir(mode=0o700)
+        settings = {"PMIO_DIR": logs, "PMIO_REGISTRY": scratch}
+        command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [mpi.runtime])]
+        command += [Path(options.build) / "tests" / "mpi" / f"opens-{mpi.tag}", scratch, options.times]
+        code, output = mpi_processes.run([str(word) for word in command], harness.environment(mpi), 1500)
+        left = [path.name for path in logs.glob("job-*")]
+    print(output.strip() or f"{options.times} files opened and closed")
+    if left:
+        print(f"left in the log directory: {left}")
+    return 1 if code != 0 or left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Random work for as long as one likes: rounds as those of crash.py, each with a random MPI, number of ranks, medium, durability
+and log size, and file systems that fail for a while (tests/faults/faults.c): every file is verified. Prints each round that fails, with
+what it takes to see it again, and where its files and logs are.
+
+  soak.py --minutes 60 [--seed 1]
+"""
+
+import argparse
+import random
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "programs"))
+import crash
+import harness
+import mpi_processes
+
+FAULTS = ("pwrite:EIO", "pwrite:ENOSPC", "pwrite:short", "fdatasync:EIO", "close:EIO", "pwrite:EINTR")
+
+
+class Round(crash.Round):
+    def __init__(self, options, mpi, number, scratch):
+        super().__init__(options, mpi, number, scratch)
+        self.durability = self.random.choice(["always", "sync", "none"])
+        self.fault = self.random.choice([None, *FAULTS])
+        self.gate = scratch / "outage"
+        self.may_fail = self.fault is not None
+        self.over = threading.Event()
+
+    def settings(self):
+        faults = {}
+        if self.fault is not None:
+            # EINTR for ever would be no interruption any more.
+            last = 50 if self.fault.endswith("EINTR") else 10**9
+            faults = {"FAULTS": f"{self.fault}:{self.file}:1-{last}", "FAULTS_WHILE": self.gate, "FAULTS_CALLER": "libpmio"}
+        registry = {"PMIO_REGISTRY": self.scratch, "PMIO_DURABILITY": self.durability}
+        return {**super().settings(), **registry, **faults}
+
+    def preload(self):
+        return [*super().preload(), self.options.build / "lib" / "libpmio_faults.so"]
+
+    def fail_now_and_then(self):
+        chance = random.Random(self.seed)
+        while not self.over.wait(chance.random() * 0.5):
+            self.gate.touch()
+            self.over.wait(chance.random() * 0.3)
+            self.gate.unlink()
+
+    def write_and_kill(self):
+        outages = threading.Thread(target=self.fail_now_and_then)
+        outages.start()
+        try:
+            super().write_and_kill()
+            # A job that aborts by itself may leave its ranks behind, still about to end.
+            if left := mpi_processes.wait_gone(self.progress.pids()):
+                raise crash.Failure(f"ranks outlive their job: {left}")
+        finally:
+            self.over.set()
+            outages.join()
+
+    def describe(self):
+        text = f"{self.mpi.tag}, {self.options.ranks} ranks, logs in {self.options.logs}, {self.durability}, {self.fault}"
+        return f"{text}, {super().describe()}"
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=crash.ROOT / "build" / "release", type=Path)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--work", type=Path, help="where files, and logs on disk, are made; default: the temporary directory")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.calls, options.timeout, options.plain = 2400, 120, False
+    return options
+
+
+def main():
+    options = parse_options()
+    mpis = harness.load_mpis(options.build)
+    if not mpis:
+        return harness.SKIPPED
+    disk = Path(options.work or "/tmp") / f"pmio-soak-{options.seed}"
+    disk.mkdir()
+    end = time.monotonic() + options.minutes * 60
+    chance = random.Random(options.seed)
+    rounds = good = 0
+    while time.monotonic() < end:
+        options.ranks = chance.choice([1, 2, 2, 3, 4])
+        options.logs = chance.choice([Path("/dev/shm"), disk])
+        good += crash.run_round(options, chance.choice(mpis), rounds, Round)
+        rounds += 1
+    shutil.rmtree(disk, ignore_errors=good == rounds)
+    print(f"seed {options.seed}: {rounds} rounds, {good} right")
+    return 0 if good == rounds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
