@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr uint64_t kSmallFileSystem = 1ull << 30;  // a container's /dev/shm is 64 MiB by default
 
 // Variables that pmio's build and tests read, and the one that holds a whole list of hints.
-constexpr const char* kNotHints[] = {"PMIO_HINTS", "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS"};
+constexpr const char* kNotHints[] = {"PMIO_HINTS", "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS",
+                                     "PMIO_REGISTRY"};
 
 void add(Diagnosis& diagnosis, std::string what, std::string remedy) {
   diagnosis.findings.push_back({std::move(what), std::move(remedy)});

@@ -1,15 +1,23 @@
 // `pmio recover`: what a crash left in the logs, into the files.
 #include "recover/recover.h"
 
+#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 
+#include "as_user.h"
 #include "commands.h"
 #include "medium/default_directory.h"
+#include "medium/registry.h"
 #include "report_format.h"
 
 namespace pmio::cli {
@@ -18,6 +26,9 @@ namespace {
 struct Options {
   std::string directory = default_directory();
   std::string path;
+  std::string user;  // whose logs, with --all; empty: everybody's for root, the caller's own else
+  bool all = false;
+  bool force = false;
   bool dry_run = false;
   bool json = false;
 };
@@ -132,7 +143,12 @@ void print(const Options& options, const RecoverReport& report) {
   if (files == 0) std::printf("Nothing to recover in %s\n", options.directory.c_str());
 }
 
-int run(const Options& options) {
+int fail(const Status& status) {
+  std::fprintf(stderr, "pmio: %s\n", status.message().c_str());
+  return 1;
+}
+
+int recover_directory(const Options& options) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   ProgressLine line;
   RecoverOptions wanted;
@@ -140,16 +156,75 @@ int run(const Options& options) {
   if (!options.path.empty())
     wanted.path = std::filesystem::absolute(options.path).lexically_normal().string();
   wanted.dry_run = options.dry_run;
+  wanted.force = options.force;
   if (terminal) wanted.progress = [&line](const RecoverProgress& progress) { line.show(progress); };
   wanted.waiting = [] { std::fprintf(stderr, "pmio: another recovery is under way, waiting for it\n"); };
   auto report = recover(wanted);
   line.clear();
-  if (!report.ok()) {
-    std::fprintf(stderr, "pmio: %s\n", report.status().message().c_str());
-    return 1;
-  }
+  if (!report.ok()) return fail(report.status());
   print(options, *report);
   return report->complete() ? 0 : 1;
+}
+
+// As the user whose registry it is. Entries of jobs that are gone go with them.
+int recover_registered(Options options) {
+  auto registry = Registry::find();
+  if (!registry.ok()) return registry.status().system_errno() == ENOENT ? 0 : fail(registry.status());
+  auto entries = registry->list();
+  if (!entries.ok()) return fail(entries.status());
+  std::set<std::string> directories;
+  for (const Registry::Entry& entry : *entries) directories.insert(entry.log_directory);
+  int worst = 0;
+  for (const std::string& directory : directories) {
+    options.directory = directory;
+    worst = std::max(worst, recover_directory(options));
+  }
+  if (options.dry_run) return worst;
+  for (const Registry::Entry& entry : *entries) {
+    const std::filesystem::path job = entry.log_directory + "/job-" + hexadecimal_id(entry.job);
+    std::error_code error;
+    const bool gone =
+        std::filesystem::symlink_status(job, error).type() == std::filesystem::file_type::not_found;
+    if (gone) static_cast<void>(registry->remove(entry.job));
+  }
+  return worst;
+}
+
+Result<std::vector<uid_t>> users_of(const Options& options) {
+  if (!options.user.empty()) {
+    const passwd* account = getpwnam(options.user.c_str());
+    uid_t number = 0;
+    const char* end = options.user.data() + options.user.size();
+    const bool is_number = std::from_chars(options.user.data(), end, number).ptr == end;
+    if (account == nullptr && !is_number) return Status(Code::invalid, "there is no user " + options.user);
+    return std::vector<uid_t>{account != nullptr ? account->pw_uid : number};
+  }
+  if (geteuid() != 0) return std::vector<uid_t>{geteuid()};
+  return registered_users();
+}
+
+int recover_all(const Options& options) {
+  const auto users = users_of(options);
+  if (!users.ok()) return fail(users.status());
+  int worst = 0;
+  for (const uid_t user : users.value()) {
+    const auto code = as_user(user, [&options] { return recover_registered(options); });
+    worst = std::max(worst, code.ok() ? code.value() : fail(code.status()));
+  }
+  return worst;
+}
+
+int run(const Options& options) {
+  if (options.all) return recover_all(options);
+  if (!options.user.empty()) return fail(Status(Code::invalid, "--user goes with --all"));
+  if (options.force && options.path.empty())
+    return fail(Status(Code::invalid, "--force needs --file: say which file may be written over"));
+  // Another user's log is recovered by root as that user.
+  struct stat facts;
+  const bool of_a_user = geteuid() == 0 && lstat(options.directory.c_str(), &facts) == 0 && facts.st_uid != 0;
+  if (!of_a_user) return recover_directory(options);
+  const auto code = as_user(facts.st_uid, [&options] { return recover_directory(options); });
+  return code.ok() ? code.value() : fail(code.status());
 }
 
 }  // namespace
@@ -160,6 +235,10 @@ void add_recover(CLI::App& app) {
       app.add_subcommand("recover", "Bring what a crashed job left in its logs into its files");
   command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
   command->add_option("--file", options->path, "Only this file");
+  command->add_flag("--all", options->all,
+                    "All log directories of yours on this node; for root, of all users");
+  command->add_option("--user", options->user, "With --all: of this user only");
+  command->add_flag("--force", options->force, "With --file: also where somebody has changed the file since");
   command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(

@@ -12,6 +12,8 @@
 #include <memory>
 
 #include "commands.h"
+#include "medium/default_directory.h"
+#include "recover/leftovers.h"
 #include "run_choose.h"
 
 namespace pmio::cli {
@@ -88,6 +90,21 @@ int become(const std::string& path, const std::vector<std::string>& program) {
               errno == ENOENT ? kNotFound : kCannotExecute);
 }
 
+// Once per job: by the first rank, or where no launcher says which rank this is.
+void mention_leftovers() {
+  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    const char* rank = getenv(name);
+    if (rank != nullptr && strcmp(rank, "0") != 0) return;
+  }
+  const std::string directory = default_directory();
+  const size_t dead = count_dead_jobs(directory);
+  if (dead == 0) return;
+  fprintf(stderr,
+          "pmio: %zu earlier %s that ended before the files were complete left a log in %s; run: pmio "
+          "recover --dir %s\n",
+          dead, dead == 1 ? "job" : "jobs", directory.c_str(), directory.c_str());
+}
+
 int run(Options options) {
   if (options.program.empty())
     return fail("no program given; usage: mpiexec -n N pmio run [options] -- ./app args", kUsage);
@@ -115,6 +132,7 @@ int run(Options options) {
   set_if_given("PMIO_MODE", options.mode);
   set_if_given("PMIO_HINTS", options.hints);
   if (options.statistics >= 0) setenv("PMIO_STATS", std::to_string(options.statistics).c_str(), 1);
+  mention_leftovers();
   return become(path, options.program);
 }
 

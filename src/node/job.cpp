@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "medium/registry.h"
 #include "node/background.h"
 #include "node/file_impl.h"
 
@@ -91,6 +92,10 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
     else if (attempt == 10)
       return alive.status();
   }
+  // Not worth an error: it only helps to find the log of a job that is killed. `pmio doctor` says why it
+  // fails.
+  if (auto registry = Registry::create(); registry.ok())
+    (void)registry->add(options.id, options.directory, impl.outlives_node());
   if (impl.options.capacity_bytes == 0) {
     auto facts = probe_medium(impl.directory);
     if (!facts.ok()) return facts.status();
@@ -126,6 +131,7 @@ Job::Impl::~Impl() {
   if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && access((directory + "/" + kKeepMark).c_str(), F_OK) != 0) {
     if (dram != nullptr) remove_job_directory(*dram);
     remove_job_directory(*medium);
+    if (auto registry = Registry::find(); registry.ok()) (void)registry->remove(options.id);
   }
   close(alive_fd);
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "drain/target.h"
+#include "medium/registry.h"
 #include "recover/recover_file.h"
 
 namespace pmio {
@@ -129,10 +130,15 @@ class Run {
     if (!options_.dry_run && (selection_.everything() || !outcome.files.empty())) {
       auto removed = remove_finished_job(parent_, job->info.name, job->directory);
       outcome.removed = removed.ok() && *removed;
+      if (outcome.removed) forget(job->info.id);
     }
     for (FileInfo& file : job->info.files)
       file.segments.clear();  // unmapped; the paths may still be asked for
     return outcome;
+  }
+
+  static void forget(uint64_t job) {
+    if (auto registry = Registry::find(); registry.ok()) static_cast<void>(registry->remove(job));
   }
 
   // Newer bytes must not come before older ones: a later repetition would put the older ones on top.

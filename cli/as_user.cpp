@@ -1,0 +1,58 @@
+#include "as_user.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+namespace pmio::cli {
+namespace {
+
+constexpr int kFailed = 1;
+
+Status become(const passwd& account) {
+  if (initgroups(account.pw_name, account.pw_gid) != 0 ||
+      setresgid(account.pw_gid, account.pw_gid, account.pw_gid) != 0 ||
+      setresuid(account.pw_uid, account.pw_uid, account.pw_uid) != 0) {
+    return Status::from_errno(errno, "cannot become user " + std::string(account.pw_name));
+  }
+  if (setuid(0) == 0) return Status(Code::access, "privileges could not be given up");
+  return {};
+}
+
+[[noreturn]] void run_as(const passwd& account, const std::function<int()>& work) {
+  int code = kFailed;
+  if (const Status status = become(account); status.ok()) {
+    code = work();
+  } else {
+    std::fprintf(stderr, "pmio: %s\n", status.message().c_str());
+  }
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+}  // namespace
+
+Result<int> as_user(uid_t user, const std::function<int()>& work) {
+  if (user == geteuid()) return work();
+  if (geteuid() != 0)
+    return Status(Code::access,
+                  "logs of user " + std::to_string(user) + " can only be recovered by that user or root");
+  const passwd* account = getpwuid(user);
+  if (account == nullptr)
+    return Status(Code::access, "user " + std::to_string(user) + " has no account on this node");
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) run_as(*account, work);
+  if (child < 0) return Status::from_errno(errno, "fork");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+}
+
+}  // namespace pmio::cli

@@ -1,0 +1,17 @@
+// Root acting for a user: a child process that is nothing but that user, so that whatever links and paths the
+// user, or somebody in the user's directories, has prepared, the kernel lets it do no more than the user may.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "base/status.h"
+
+namespace pmio::cli {
+
+// Runs work as user, with the user's group and supplementary groups, and returns its exit code. Runs it here
+// and now where this process is that user already. access: not root, or the user has no account on this node.
+Result<int> as_user(uid_t user, const std::function<int()>& work);
+
+}  // namespace pmio::cli

@@ -1,0 +1,121 @@
+#include "medium/registry.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cinttypes>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+namespace pmio {
+
+namespace {
+
+constexpr std::string_view kUsers = "pmio-jobs-";
+constexpr std::string_view kJobs = "job-";
+
+std::string entry_name(uint64_t job) {
+  char name[32];
+  std::snprintf(name, sizeof name, "job-%016" PRIx64, job);
+  return name;
+}
+
+std::string own_path() { return registry_root() + "/" + std::string(kUsers) + std::to_string(geteuid()); }
+
+template <class Number>
+std::optional<Number> number_behind(std::string_view name, std::string_view prefix, int base) {
+  if (name.substr(0, prefix.size()) != prefix || name.size() == prefix.size()) return {};
+  Number number = 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number, base);
+  if (error != std::errc() || end != name.data() + name.size()) return {};
+  return number;
+}
+
+// The one line of an entry; empty where it is not whole. The newline at its end is what makes it whole.
+std::string read_line(int directory, const std::string& name) {
+  const FileDescriptor file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts;
+  if (!file.ok() || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid())
+    return {};
+  char text[PATH_MAX + 1];
+  const ssize_t length = pread(file.get(), text, sizeof text, 0);
+  if (length < 2 || text[0] != '/' || text[length - 1] != '\n') return {};
+  std::string line(text, static_cast<size_t>(length) - 1);
+  return line.find_first_of(std::string("\n\0", 2)) == std::string::npos ? line : std::string();
+}
+
+}  // namespace
+
+std::string registry_root() {
+  const char* given = std::getenv("PMIO_REGISTRY");
+  std::string root = given != nullptr && *given != '\0' ? given : "/var/tmp";
+  while (root.size() > 1 && root.back() == '/') root.pop_back();
+  return root;
+}
+
+Result<Registry> Registry::create() {
+  auto directory = Directory::open(own_path());
+  if (!directory.ok()) return directory.status();
+  return Registry(std::move(directory).value());
+}
+
+Result<Registry> Registry::find() {
+  struct stat facts;
+  if (lstat(own_path().c_str(), &facts) != 0) return Status::from_errno(errno, own_path());
+  return create();
+}
+
+Status Registry::add(uint64_t job, const std::string& log_directory, bool durable) const {
+  const std::string name = entry_name(job);
+  const FileDescriptor file(
+      openat(directory_.fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.ok())
+    return errno == EEXIST ? Status() : Status::from_errno(errno, directory_.path() + "/" + name);
+  const std::string line = log_directory + "\n";
+  const ssize_t written = ::write(file.get(), line.data(), line.size());
+  if (written != static_cast<ssize_t>(line.size()) || (durable && fsync(file.get()) != 0)) {
+    const int error = written >= 0 && written != static_cast<ssize_t>(line.size()) ? ENOSPC : errno;
+    unlinkat(directory_.fd(), name.c_str(), 0);
+    return Status::from_errno(error, directory_.path() + "/" + name);
+  }
+  return durable ? directory_.sync() : Status();
+}
+
+Status Registry::remove(uint64_t job) const { return directory_.remove_file(entry_name(job)); }
+
+Result<std::vector<Registry::Entry>> Registry::list() const {
+  auto names = directory_.list();
+  if (!names.ok()) return names.status();
+  std::vector<Entry> entries;
+  for (const std::string& name : *names) {
+    const auto job = number_behind<uint64_t>(name, kJobs, 16);
+    if (!job) continue;
+    std::string line = read_line(directory_.fd(), name);
+    if (!line.empty()) entries.push_back({*job, std::move(line)});
+  }
+  return entries;
+}
+
+std::vector<uid_t> registered_users() {
+  std::vector<uid_t> users;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(registry_root(), error)) {
+    const auto user = number_behind<uid_t>(entry.path().filename().string(), kUsers, 10);
+    struct stat facts;
+    if (!user || lstat(entry.path().c_str(), &facts) != 0) continue;
+    // Somebody else may have made a directory, or a link, of that name.
+    if (S_ISDIR(facts.st_mode) && facts.st_uid == *user) users.push_back(*user);
+  }
+  std::sort(users.begin(), users.end());
+  return users;
+}
+
+}  // namespace pmio

@@ -1,0 +1,13 @@
+// Whether dead jobs have left a log, without reading it: quick enough for the start of every job.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace pmio {
+
+// Job directories in a log directory whose job has died. 0 too where the directory cannot be looked at, or
+// where a recovery is under way.
+size_t count_dead_jobs(const std::string& directory);
+
+}  // namespace pmio

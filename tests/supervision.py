@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Finding and recovering what killed jobs have left, without their users: the registry, `pmio run` that says so, `pmio recover
+--all` for oneself and, as root, for others, the Slurm epilog, the systemd units; and what planted links and directories do to a
+recovery that root runs: nothing.
+
+  supervision.py --mpi mpich-5.0.2
+
+The parts for other users need root.
+"""
+
+import argparse
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import harness
+import mpi_processes
+
+MIB = 1 << 20
+
+
+def expected(offset):
+    return (offset // 251 + offset * 3) & 0xFF
+
+
+class Supervision:
+    def __init__(self, options, mpi, scratch):
+        self.mpi, self.scratch = mpi, scratch
+        self.pmio = scratch / "bin" / "pmio"
+        self.program = scratch / "bin" / "full_target"
+        self.library = scratch / "lib" / mpi.runtime.name
+        self.registry = scratch / "registry"
+        # A place that other users can read, whatever the build directory is.
+        build = Path(options.build)
+        for source, copy in ((build / "bin" / "pmio", self.pmio), (mpi.runtime, self.library),
+                             (build / "tests" / "mpi" / f"full_target-{mpi.tag}", self.program),
+                             (build / "lib" / "pmio-mpi.json", scratch / "lib" / "pmio-mpi.json")):  # fmt: skip
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(source, copy)
+        self.registry.mkdir()
+        self.registry.chmod(0o1777)
+        self.failures = 0
+
+    def check(self, name, holds, output=""):
+        print(f"{'ok    ' if holds else 'FAILED'} {name}")
+        if not holds:
+            self.failures += 1
+            print(output)
+
+    def run(self, *words, user=None, **settings):
+        env = {**harness.environment(self.mpi), "PMIO_REGISTRY": str(self.registry), **settings}
+        done = subprocess.run([str(word) for word in words], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              user=user, group=user and pwd.getpwuid(user).pw_gid, extra_groups=user and [], timeout=60,
+                              cwd=self.scratch)  # fmt: skip
+        return done.returncode, done.stdout
+
+    def place(self, name, user=None):
+        """(target, logs) of a user's own."""
+        where = self.scratch / name
+        for directory in (where, where / "logs", where / "data"):
+            directory.mkdir(mode=0o700)
+            if user is not None:
+                os.chown(directory, user, pwd.getpwuid(user).pw_gid)
+        return where / "data" / "file", where / "logs"
+
+    def killed_job(self, target, logs, user=None):
+        """One rank, without a launcher; it kills itself with everything in the log."""
+        command = "env -u LD_PRELOAD kill -9 $PPID"
+        settings = {"PMIO_DIR": str(logs), "PMIO_BACKGROUND": "off", "PMIO_LOG_SIZE": "4M"}
+        return self.run("env", f"LD_PRELOAD={self.library}", self.program, target, MIB, command, user=user, **settings)
+
+    def is_complete(self, path):
+        data = path.read_bytes()
+        return len(data) == MIB and all(data[i] == expected(i) for i in range(0, MIB, 97))
+
+    def entries(self, user):
+        return sorted(path.name for path in self.registry.glob(f"pmio-jobs-{user}/job-*"))
+
+    def own(self):
+        target, logs = self.place("own")
+        self.killed_job(target, logs)
+        me = os.geteuid()
+        self.check("a killed job stays in the registry", len(self.entries(me)) == 1)
+        code, output = self.run(self.pmio, "run", "--dir", logs, "--mpi", self.mpi.tag, "--", "true")
+        lines = [line for line in output.splitlines() if line.startswith("pmio:")]
+        self.check("pmio run says so in one line", code == 0 and len(lines) == 1 and str(logs) in output, output)
+        code, output = self.run(self.pmio, "run", "--dir", logs, "--mpi", self.mpi.tag, "--", "true", PMI_RANK="1")
+        self.check("of one rank only", code == 0 and "pmio:" not in output, output)
+        (self.registry / f"pmio-jobs-{me}" / "job-00000000000000ff").symlink_to("/etc/passwd")
+        (self.registry / f"pmio-jobs-{me}" / "job-00000000000000fe").write_text("/torn")
+        code, output = self.run(self.pmio, "recover", "--all", "--user", me)
+        self.check("recover --all finds it", code == 0 and self.is_complete(target) and "passwd" not in output, output)
+        self.check("and takes it out of the registry", len(self.entries(me)) == 2, self.entries(me))
+        target, logs = self.place("clean")
+        code, output = self.run("env", f"LD_PRELOAD={self.library}", self.program, target, MIB, PMIO_DIR=str(logs))
+        self.check("a job that ends well leaves no entry", code == 0 and len(self.entries(me)) == 2, output)
+
+    def for_others(self, user):
+        """Root for a user: by the registry, by directory, by the epilog."""
+        gid = pwd.getpwuid(user).pw_gid
+        for name, command in (
+            ("recover --all", [self.pmio, "recover", "--all"]),
+            ("recover --dir", [self.pmio, "recover", "--dir", self.scratch / "other-1" / "logs"]),
+            ("the epilog", ["env", f"SLURM_JOB_UID={user}", f"PMIO={self.pmio}", ROOT / "contrib" / "slurm" / "epilog.sh"]),
+        ):
+            number = len(list(self.scratch.glob("other-*")))
+            target, logs = self.place(f"other-{number}", user)
+            _, output = self.killed_job(target, logs, user)
+            self.check(f"{name}: the user's job left a log", any(logs.glob("job-*")), output)
+            code, output = self.run(*command)
+            self.check(f"{name}: root brings it in", code == 0 and self.is_complete(target), output)
+            owners = {(path.stat().st_uid, path.stat().st_gid) for path in [target, *logs.rglob("*")]}
+            self.check(f"{name}: every file is the user's", owners == {(user, gid)}, owners)
+
+    def traps(self, user):
+        """What the user, or somebody with access to the user's directories, could plant for root."""
+        precious = self.scratch / "precious"
+        precious.write_bytes(b"root's own")
+        precious.chmod(0o600)
+        before = precious.stat()
+        target, logs = self.place("trap", user)
+        self.killed_job(target, logs, user)
+        saved = target.rename(target.parent / "saved")
+        job = next(logs.glob("job-*"))
+        target.symlink_to(precious)
+        for name in ("seg-9-9", "mark-1-1", "ledger-1-1"):
+            (job / name).symlink_to(precious)
+        code, output = self.run(self.pmio, "recover", "--all")
+        self.check("links in the log and for the target: refused", code == 1, output)
+        target.unlink()
+        os.link(precious, target)
+        code, output = self.run(self.pmio, "recover", "--all")
+        self.check("a hard link for the target: refused", code == 1, output)
+        target.unlink()
+        os.mkfifo(target)
+        code, output = self.run(self.pmio, "recover", "--all")
+        self.check("a pipe for the target: refused, no hang", code == 1, output)
+        target.unlink()
+        logs.rename(self.scratch / "trap" / "real")
+        logs.symlink_to(self.scratch / "trap" / "real")
+        code, output = self.run(self.pmio, "recover", "--all")
+        self.check("a link for the log directory: refused", code == 1 and "symbolic link" in output, output)
+        logs.unlink()
+        (self.scratch / "trap" / "real").rename(logs)
+        planted = self.registry / "pmio-jobs-12345"
+        planted.mkdir(mode=0o700)  # root's, in the name of another
+        (self.registry / "pmio-jobs-12346").symlink_to(self.registry / f"pmio-jobs-{user}")
+        for name in ("seg-9-9", "mark-1-1", "ledger-1-1"):
+            (job / name).unlink()
+        saved.rename(target)
+        code, output = self.run(self.pmio, "recover", "--all")
+        self.check("with everything back: restored", code == 0 and self.is_complete(target), output)
+        after = precious.stat()
+        unchanged = (before.st_mtime_ns, before.st_uid, before.st_mode) == (after.st_mtime_ns, after.st_uid, after.st_mode)
+        self.check("root's file is untouched", unchanged and precious.read_bytes() == b"root's own")
+        code, output = self.run(self.pmio, "recover", "--dir", self.scratch / "own" / "logs", user=user)
+        self.check("a user cannot recover another's log", code == 1, output)
+
+    def units(self):
+        if shutil.which("systemd-analyze") is None:
+            return
+        for unit in sorted((ROOT / "contrib" / "systemd").iterdir()):
+            name = unit.name.replace("@.", "@root.")
+            copy = self.scratch / name
+            copy.write_text(unit.read_text().replace("/usr/bin/pmio", str(self.pmio)))
+            code, output = self.run("systemd-analyze", "verify", "--recursive-errors=no", copy)
+            self.check(f"systemd-analyze verify {unit.name}", code == 0 and name not in output, output)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release")
+    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    options = parser.parse_args()
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    if not mpis:
+        return harness.SKIPPED
+    with tempfile.TemporaryDirectory(prefix="pmio-supervision-") as scratch:
+        os.chmod(scratch, 0o755)
+        supervision = Supervision(options, mpis[0], Path(scratch))
+        supervision.own()
+        if os.geteuid() == 0:
+            user = pwd.getpwnam("nobody").pw_uid
+            supervision.for_others(user)
+            supervision.traps(user)
+        supervision.units()
+    print(f"{supervision.failures} failed" if supervision.failures else "all right")
+    return 1 if supervision.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
