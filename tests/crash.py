@@ -121,10 +121,10 @@ class Round:
         finally:
             self.kill_job(job)
         self.output.seek(0)
-        said = self.output.read().strip()
+        self.said = self.output.read().strip()
         self.output.close()
         if ended not in (0, None) and not self.progress.finished() and not self.may_fail:
-            raise Failure(f"the job ended by itself with {ended}: {said}")
+            raise Failure(f"the job ended by itself with {ended}: {self.said}")
 
     def recover(self, kill_after=None):
         """kill_after: seconds after which it is killed, if it is not done by then."""
