@@ -40,6 +40,7 @@ Diagnosis diagnose(const Options& options) {
   measure_bandwidth(diagnosis);
   check_runtimes(diagnosis);
   check_leftovers(diagnosis);
+  check_registry(diagnosis);
   return diagnosis;
 }
 
@@ -57,6 +58,14 @@ const char* survives_power_failure(const Diagnosis& diagnosis) {
   return "";
 }
 
+// Of the table in docs/durability.md.
+std::string durability_row(const Diagnosis& diagnosis) {
+  constexpr const char* kPolicies[] = {"always", "sync", "none"};
+  const std::string kind = medium_kind_name(diagnosis.medium->kind);
+  if (diagnosis.medium->kind != MediumKind::disk) return kind;
+  return kind + ", " + kPolicies[static_cast<size_t>(diagnosis.hints.durability)];
+}
+
 std::string rate(double bytes_per_s) {
   return bytes_per_s == 0 ? "not measured" : human_bytes(static_cast<uint64_t>(bytes_per_s)) + "/s";
 }
@@ -71,6 +80,7 @@ void print_text(const Diagnosis& diagnosis) {
     line("medium", std::string(medium_kind_name(medium.kind)) + " (" + medium.file_system + ")");
     line("survives a crash", "yes, every write that returned");
     line("survives power loss", survives_power_failure(diagnosis));
+    line("durability", "row '" + durability_row(diagnosis) + "' of docs/durability.md");
     line("free", human_bytes(medium.free_bytes) + " of " + human_bytes(diagnosis.total_bytes));
     const bool given = diagnosis.hints.log_bytes != 0;
     const uint64_t capacity = given ? diagnosis.hints.log_bytes : diagnosis.capacity_bytes;
@@ -94,6 +104,7 @@ nlohmann::ordered_json medium_json(const Diagnosis& diagnosis) {
           {"file_system", medium.file_system},
           {"survives_process_death", true},
           {"survives_power_failure", survives_power_failure(diagnosis)},
+          {"durability_row", durability_row(diagnosis)},
           {"free_bytes", medium.free_bytes},
           {"total_bytes", diagnosis.total_bytes},
           {"ranks", diagnosis.ranks},

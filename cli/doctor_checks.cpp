@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "medium/registry.h"
 #include "node/job.h"
 #include "recover/scan.h"
 #include "report_format.h"
@@ -195,6 +196,21 @@ void check_leftovers(Diagnosis& diagnosis) {
         "pmio recover --dir " + diagnosis.directory);
     diagnosis.dead_jobs.push_back(std::move(leftover));
   }
+}
+
+void check_registry(Diagnosis& diagnosis) {
+  const auto registry = Registry::find();
+  std::string problem;
+  if (registry.ok()) return;
+  if (registry.status().system_errno() != ENOENT) {
+    problem = registry.status().message();
+  } else if (faccessat(AT_FDCWD, registry_root().c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    problem = registry_root() + ": " + strerror(errno);
+  } else {
+    return;
+  }
+  add(diagnosis, "jobs that are killed will not be found by 'pmio recover --all': " + problem,
+      "correct that, or set PMIO_REGISTRY to a directory of this node that survives a reboot");
 }
 
 }  // namespace pmio::cli

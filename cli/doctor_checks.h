@@ -45,6 +45,7 @@ void check_directory(Diagnosis& diagnosis);
 void check_medium(Diagnosis& diagnosis);
 void check_runtimes(Diagnosis& diagnosis);
 void check_leftovers(Diagnosis& diagnosis);
+void check_registry(Diagnosis& diagnosis);
 void measure_bandwidth(Diagnosis& diagnosis);
 
 }  // namespace pmio::cli

@@ -166,7 +166,43 @@ int recover_directory(const Options& options) {
   return report->complete() ? 0 : 1;
 }
 
-// As the user whose registry it is. Entries of jobs that are gone go with them.
+// The log directory is not there, and may be once its file system is mounted.
+bool may_come_back(const std::string& log_directory) {
+  struct stat facts;
+  if (lstat(log_directory.c_str(), &facts) == 0) return false;
+  std::filesystem::path nearest = log_directory;
+  std::error_code error;
+  while (nearest.has_relative_path() && !std::filesystem::exists(nearest, error))
+    nearest = nearest.parent_path();
+  auto medium = probe_medium(nearest.string());
+  return !medium.ok() || medium->kind != MediumKind::tmpfs;
+}
+
+// A job takes itself out of the registry when its directory goes, and so does a recovery: this one's was
+// taken away.
+int report_lost(const Registry& registry, const std::vector<Registry::Entry>& entries) {
+  int code = 0;
+  for (const Registry::Entry& entry : entries) {
+    const std::string job = entry.log_directory + "/job-" + hexadecimal_id(entry.job);
+    struct stat facts;
+    if (lstat(job.c_str(), &facts) == 0 || errno != ENOENT) continue;
+    code = 1;
+    if (may_come_back(entry.log_directory)) {
+      std::fprintf(stderr, "pmio: the log %s is not there; mount its file system and repeat, or remove %s\n",
+                   job.c_str(), registry.path_of(entry.job).c_str());
+      continue;
+    }
+    std::fprintf(
+        stderr,
+        "pmio: the log %s is gone, as after a reboot where it was in memory; what it had not brought into "
+        "its files is lost\n",
+        job.c_str());
+    static_cast<void>(registry.remove(entry.job));
+  }
+  return code;
+}
+
+// As the user whose registry it is.
 int recover_registered(Options options) {
   auto registry = Registry::find();
   if (!registry.ok()) return registry.status().system_errno() == ENOENT ? 0 : fail(registry.status());
@@ -180,14 +216,8 @@ int recover_registered(Options options) {
     worst = std::max(worst, recover_directory(options));
   }
   if (options.dry_run) return worst;
-  for (const Registry::Entry& entry : *entries) {
-    const std::filesystem::path job = entry.log_directory + "/job-" + hexadecimal_id(entry.job);
-    std::error_code error;
-    const bool gone =
-        std::filesystem::symlink_status(job, error).type() == std::filesystem::file_type::not_found;
-    if (gone) static_cast<void>(registry->remove(entry.job));
-  }
-  return worst;
+  entries = registry->list();  // what the recoveries have left of it
+  return entries.ok() ? std::max(worst, report_lost(*registry, *entries)) : fail(entries.status());
 }
 
 Result<std::vector<uid_t>> users_of(const Options& options) {

@@ -100,6 +100,16 @@ class Supervision:
         target, logs = self.place("clean")
         code, output = self.run("env", f"LD_PRELOAD={self.library}", self.program, target, MIB, PMIO_DIR=str(logs))
         self.check("a job that ends well leaves no entry", code == 0 and len(self.entries(me)) == 2, output)
+        target, logs = self.place("lost")
+        self.killed_job(target, logs)
+        logs.rename(logs.parent / "away")
+        code, output = self.run(self.pmio, "recover", "--all", "--user", me)
+        self.check("a log that is not there may come back", code == 1 and "mount" in output, output)
+        logs.mkdir(mode=0o700)
+        code, output = self.run(self.pmio, "recover", "--all", "--user", me)
+        self.check("a log that is gone is reported", code == 1 and "is lost" in output and str(logs) in output, output)
+        code, output = self.run(self.pmio, "recover", "--all", "--user", me)
+        self.check("once", code == 0, output)
 
     def for_others(self, user):
         """Root for a user: by the registry, by directory, by the epilog."""

@@ -91,6 +91,8 @@ Status Registry::add(uint64_t job, const std::string& log_directory, bool durabl
 
 Status Registry::remove(uint64_t job) const { return directory_.remove_file(entry_name(job)); }
 
+std::string Registry::path_of(uint64_t job) const { return directory_.path() + "/" + entry_name(job); }
+
 Result<std::vector<Registry::Entry>> Registry::list() const {
   auto names = directory_.list();
   if (!names.ok()) return names.status();

@@ -33,6 +33,7 @@ class Registry {
   // A name that is there already stays. durable: survives a power failure on return.
   Status add(uint64_t job, const std::string& log_directory, bool durable) const;
   Status remove(uint64_t job) const;
+  std::string path_of(uint64_t job) const;
 
   struct Entry {
     uint64_t job;

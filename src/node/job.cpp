@@ -233,7 +233,8 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
   // Recovery never creates a file: a log that outlives the node needs a file that does.
   // The first process does it; nobody writes before all have opened.
   const bool first = access((directory + "/file-" + file.key).c_str(), F_OK) != 0;
-  if (first && outlives_node() && target->access() != TargetFile::Access::read_only) PMIO_TRY(target->sync_name());
+  if (first && outlives_node() && target->access() != TargetFile::Access::read_only)
+    PMIO_TRY(target->sync_name());
   file.target = std::move(target);
   PMIO_TRY(join_control(file));
   FileIndex::Places places{dram != nullptr ? dram.get() : medium.get(), medium.get(), file.key,
