@@ -72,7 +72,8 @@ class Round:
         self.background = self.random.choice(["on", "on", "off"])
 
     def settings(self):
-        return {"PMIO_DIR": self.logs, "PMIO_LOG_SIZE": self.log_size, "PMIO_BACKGROUND": self.background}
+        places = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch}
+        return {**places, "PMIO_LOG_SIZE": self.log_size, "PMIO_BACKGROUND": self.background}
 
     def preload(self):
         runtime = [] if self.options.plain else [self.mpi.runtime]

@@ -37,8 +37,7 @@ class Round(crash.Round):
             # EINTR for ever would be no interruption any more.
             last = 50 if self.fault.endswith("EINTR") else 10**9
             faults = {"FAULTS": f"{self.fault}:{self.file}:1-{last}", "FAULTS_WHILE": self.gate, "FAULTS_CALLER": "libpmio"}
-        registry = {"PMIO_REGISTRY": self.scratch, "PMIO_DURABILITY": self.durability}
-        return {**super().settings(), **registry, **faults}
+        return {**super().settings(), "PMIO_DURABILITY": self.durability, **faults}
 
     def preload(self):
         return [*super().preload(), self.options.build / "lib" / "libpmio_faults.so"]
