@@ -30,8 +30,9 @@ class Contestant:
 
     def __init__(self, mpi, options, pmio):
         self.mpi, self.options, self.pmio = mpi, options, pmio
-        self.program = options.build / "tests" / "mpi" / f"differential-{mpi.tag}"
-        self.preload = ([mpi.runtime] if pmio else []) + [options.build / "lib" / "libpmio_yield.so"]
+        build = options.build if pmio else options.reference_build or options.build
+        self.program = build / "tests" / "mpi" / f"differential-{mpi.tag}"
+        self.preload = ([mpi.runtime] if pmio else []) + [build / "lib" / "libpmio_yield.so"]
 
     def run(self, first, count, hints, keep=None):
         """Returns (records by rank, what went wrong or '')."""
@@ -147,6 +148,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
     parser.add_argument("--mpi", help="tag of the MPI to test; default: the first")
+    parser.add_argument("--reference-build", type=Path, help="for the plain runs, where --build has sanitizers")
     parser.add_argument("--reference-mpi", help="tag of the plain MPI; default: the newest MPICH, else the same")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--seeds", default="1-40", help="first-last")
@@ -160,6 +162,8 @@ def parse_options():
     parser.add_argument("--keep", type=Path, help="leave the files and records of the run under pmio here")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    if options.reference_build:
+        options.reference_build = options.reference_build.resolve()
     return options
 
 

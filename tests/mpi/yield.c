@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -20,14 +21,18 @@ static Poll real_poll;
 static long sleep_ns = 20000;
 static __thread int empty_polls;
 
-static void bind_once(void) {
-  if (real_poll) return;
+static void bind(void) {
   const char* setting = getenv("PMIO_YIELD_NS");
   if (setting) sleep_ns = atol(setting);
   /* The default timer slack of 50 us would be longer than the sleep itself. */
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
   real_epoll_wait = (EpollWait)dlsym(RTLD_NEXT, "epoll_wait");
   real_poll = (Poll)dlsym(RTLD_NEXT, "poll");
+}
+
+static void bind_once(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, bind);
 }
 
 static void found_nothing(void) {
