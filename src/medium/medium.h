@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -76,6 +77,10 @@ class Medium {
 
 // Opens (creating it, parents excepted, with mode 0700) the directory and finds out its kind.
 Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durability durability);
+
+// How a directory becomes a Medium: open_medium, unless a test puts one there that injects faults.
+using MediumOpener =
+    std::function<Result<std::unique_ptr<Medium>>(const std::string& directory, Durability durability)>;
 
 // What statfs, mount options and a MAP_SYNC probe say of a directory; nothing is created.
 struct MediumFacts {

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
   // The directory itself must be safe before anything is put below it.
   if (auto root = open_medium(options.directory, options.durability); !root.ok()) return root.status();
   for (int attempt = 0; impl.alive_fd < 0; attempt++) {
-    auto medium = open_medium(impl.directory, options.durability);
+    auto medium = options.open_log(impl.directory, options.durability);
     if (!medium.ok()) return medium.status();
     impl.medium = std::move(medium).value();
     auto alive = declare_alive(impl.directory);

@@ -149,7 +149,7 @@ class Run {
     }
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
     FileOutcome outcome =
-        recover_file(job.directory, file, {paths_of(file), options_.dry_run, options_.progress});
+        recover_file(job.directory, file, {paths_of(file), options_.dry_run, options_.progress, options_.open_log});
     if (outcome.result == FileResult::kept) keep(job, file);
     return outcome;
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "medium/medium.h"
 #include "recover/scan.h"
 
 namespace pmio {
@@ -38,6 +39,7 @@ struct RecoverOptions {
   bool dry_run = false;   // look, change nothing; locks nothing for longer than a moment
   std::function<void(const RecoverProgress&)> progress = {};
   std::function<void()> waiting = {};  // called once if another recovery has to end first
+  MediumOpener open_log = open_medium;  // for the directories of jobs
 };
 
 enum class FileResult {

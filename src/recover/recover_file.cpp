@@ -57,8 +57,8 @@ Result<Ledger> ledger_for(const LogDirectory& job, Medium& medium, const FileInf
 }
 
 // Durably says that every valid record is in the file.
-Status mark_drained(const LogDirectory& job, const FileInfo& file) {
-  auto medium = open_medium(job.path(), Durability::always);
+Status mark_drained(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log) {
+  auto medium = open_log(job.path(), Durability::always);
   if (!medium.ok()) return medium.status();
   auto ledger = ledger_for(job, **medium, file, file.segments.size());
   if (!ledger.ok()) return ledger.status();
@@ -110,7 +110,7 @@ class Recovery {
     }));
     PMIO_TRY((*target)->sync());
     tell(RecoverStep::synced);
-    PMIO_TRY(mark_drained(job_, file_));
+    PMIO_TRY(mark_drained(job_, file_, options_.open_log));
     tell(RecoverStep::marked);
     return {};
   }

@@ -13,6 +13,7 @@ struct FileRecovery {
   std::vector<std::string> paths;  // where to look for the file, in this order
   bool dry_run = false;
   std::function<void(const RecoverProgress&)> progress;
+  MediumOpener open_log = open_medium;
 };
 
 // Somebody has changed the file since its job last wrote it, as far as the job's mark tells
