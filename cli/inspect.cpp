@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "damage_report.h"
 #include "medium/default_directory.h"
 #include "recover/scan.h"
 #include "report_format.h"
@@ -40,7 +41,8 @@ Json json_of(const SegmentInfo& segment, bool records) {
              {"bytes", segment.bytes},
              {"undrained_bytes", segment.undrained_bytes},
              {"last_collective_call", segment.last_collective_call},
-             {"damaged", segment.valid_after_gap.has_value()}};
+             {"damaged", segment.damage.has_value()}};
+  if (segment.damage) entry["damage"] = damage_json(*segment.damage);
   if (!records) return entry;
   entry["log"] = Json::array();
   for (uint32_t i = 0; i < segment.records; i++) {
@@ -60,7 +62,12 @@ Json json_of(const FileInfo& file, bool records) {
              {"undrained_records", file.undrained_records()},
              {"undrained_bytes", file.undrained_bytes()},
              {"last_complete_collective_call", file.last_complete_call()},
+             {"lost_segments", Json::array()},
              {"segments", Json::array()}};
+  for (const LostSegment& segment : file.lost_segments) {
+    entry["lost_segments"].push_back(
+        {{"name", segment.name}, {"rank", segment.rank}, {"records", segment.records}});
+  }
   for (const SegmentInfo& segment : file.segments) entry["segments"].push_back(json_of(segment, records));
   return entry;
 }
@@ -82,9 +89,9 @@ Json json_of(const JobInfo& job, bool records) {
 }
 
 std::string state_of(const SegmentInfo& segment) {
-  if (segment.valid_after_gap) {
-    return "DAMAGED at record " + std::to_string(segment.records) + ", valid again at " +
-           std::to_string(*segment.valid_after_gap);
+  if (segment.damage) {
+    return "DAMAGED at record " + std::to_string(segment.damage->first) + " of " +
+           std::to_string(segment.damage->acknowledged);
   }
   return segment.undrained() == 0 ? "in the file" : "to be written";
 }
@@ -126,6 +133,15 @@ void print_file(const FileInfo& file, bool records) {
   if (file.last_complete_call() > 0)
     std::printf(", collective calls complete up to %u", file.last_complete_call());
   std::printf("\n");
+  for (const LostSegment& segment : file.lost_segments) {
+    std::printf("    LOST %s: %s records of rank %u were acknowledged, nothing of it can be read\n",
+                segment.name.c_str(), human_count(segment.records).c_str(), segment.rank);
+  }
+  for (const SegmentInfo& segment : file.segments) {
+    if (segment.damage)
+      std::printf("    DAMAGED %s: rank %u: %s\n", segment.name.c_str(), segment.rank,
+                  damage_text(*segment.damage).c_str());
+  }
   if (!file.segments.empty()) records ? print_records(file) : print_segments(file);
 }
 

@@ -16,6 +16,7 @@
 
 #include "as_user.h"
 #include "commands.h"
+#include "damage_report.h"
 #include "medium/default_directory.h"
 #include "medium/registry.h"
 #include "report_format.h"
@@ -53,14 +54,24 @@ class ProgressLine {
   bool shown_ = false;
 };
 
+nlohmann::ordered_json json_of(const DamagedSegment& segment) {
+  nlohmann::ordered_json entry = damage_json(segment.damage);
+  entry["path"] = segment.path;
+  entry["rank"] = segment.rank;
+  entry["lost"] = segment.lost;
+  return entry;
+}
+
 nlohmann::ordered_json json_of(const FileOutcome& file) {
+  auto damaged = nlohmann::ordered_json::array();
+  for (const DamagedSegment& segment : file.damaged) damaged.push_back(json_of(segment));
   return {{"path", file.path},
           {"result", file_result_name(file.result)},
           {"records", file.records},
           {"bytes", file.bytes},
           {"ranks", file.ranks},
           {"last_complete_collective_call", file.last_complete_call},
-          {"damaged_segments", file.damaged},
+          {"damaged_segments", std::move(damaged)},
           {"message", file.message}};
 }
 
@@ -113,12 +124,9 @@ void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run) {
       break;
   }
   if (!file.message.empty()) std::printf("  %s\n", file.message.c_str());
-  for (const std::string& segment : file.damaged) {
-    std::printf(
-        "  DAMAGED: valid records follow invalid ones in %s; those before the damage count, the rest is "
-        "lost, "
-        "the segment is kept\n",
-        segment.c_str());
+  for (const DamagedSegment& segment : file.damaged) {
+    std::printf("  DAMAGED: %s (rank %u, %s is kept)\n", damage_text(segment.damage).c_str(), segment.rank,
+                segment.path.c_str());
   }
 }
 

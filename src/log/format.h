@@ -12,7 +12,8 @@
 // match), (2) kind is known, (3) the geometry holds: 0 < block_length <= length, length % block_length == 0,
 // extents have one block, stride >= block_length otherwise, no overflow of the file range over 2^63 - 1, (4)
 // its data begin at or after the end of the data of record i - 1 (or kHeaderBytes) and end at or before the
-// start of record i, (5) data_crc matches. The log ends at the first invalid record.
+// start of record i, (5) data_crc matches. The log ends at the first invalid record; a seal
+// says that it ends there.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ struct SegmentHeader {
   uint64_t magic;
   uint32_t version;     // kFormatMajor
   uint32_t header_crc;  // crc32c(0, bytes [16, sizeof(SegmentHeader)))
-  uint64_t compat;      // features an older reader may ignore
+  uint64_t compat;      // features an older reader may ignore: kFencedRecords, kDurableFences
   uint64_t incompat;    // features an older reader must refuse
   uint64_t segment_bytes;
   uint64_t salt;  // random per generation, never 0
@@ -57,10 +58,13 @@ struct SegmentHeader {
 static_assert(offsetof(SegmentHeader, target) == 64);
 static_assert(offsetof(SegmentHeader, path) == 112);
 static_assert(sizeof(SegmentHeader) == 112 + 4096);
+constexpr uint64_t kFencedRecords = 1;  // records tell fenced_records, and a seal may follow the last one
+constexpr uint64_t kDurableFences = 2;  // what a fence covered outlives a power failure, if the medium does
 
 enum class RecordKind : uint16_t {
   extent = 1,  // length bytes at file_offset
   vector = 2,  // length / block_length blocks, the i-th at file_offset + i * stride
+  seal = 3,    // no data: the log ends before it, and all of it was fenced
 };
 
 struct LogRecord {
@@ -75,8 +79,8 @@ struct LogRecord {
   uint32_t data_position;    // in units of kDataAlignment from the start of the segment
   uint32_t collective_call;  // number of the collective write call on its handle, from 1; 0: independent
   uint16_t kind;
-  uint16_t flags;  // kLastOfCall
-  uint32_t reserved;
+  uint16_t flags;           // kLastOfCall
+  uint32_t fenced_records;  // so many records of the segment were fenced before this one was written
 };
 static_assert(sizeof(LogRecord) == 64);
 constexpr uint16_t kLastOfCall = 1;

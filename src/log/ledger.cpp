@@ -91,7 +91,14 @@ Status Ledger::update(const LedgerState& state) {
   const size_t offset = (1 - current.slot) * slot_bytes;
   region_->copy(offset, written.data(), written.size());
   region_->flush(offset, written.size());
-  return region_->sync();
+  Status status = region_->sync();
+  if (status.ok()) return status;
+  // Were it left valid here, the next update would overwrite the last state that is durable.
+  const LedgerSlot none{};
+  region_->copy(offset, &none, sizeof none);
+  region_->flush(offset, sizeof none);
+  (void)region_->sync();
+  return status;
 }
 
 LedgerState Ledger::read() const {

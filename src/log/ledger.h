@@ -26,7 +26,8 @@ class Ledger {
   // capacity: the most entries that update() will ever be given.
   static Result<Ledger> create(Medium& medium, std::string_view name, size_t capacity);
   static Result<Ledger> open(Medium& medium, std::string_view name, bool read_only);
-  // Durable on return. state.round is ignored: it becomes the last round + 1.
+  // Durable on return. An error: the state before still counts. state.round is ignored: it becomes the last
+  // round + 1.
   Status update(const LedgerState& state);
   LedgerState read() const;  // round == 0 where neither slot is valid
 

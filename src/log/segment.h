@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +24,7 @@ struct SegmentIdentity {
   uint32_t ranks;
   FileIdentity target;
   std::string path;
+  bool durable_fences = true;  // what a fence covered outlives a power failure
 };
 
 class SegmentWriter {
@@ -46,7 +46,10 @@ class SegmentWriter {
   // The same for contiguous memory; the hot path.
   void append(const Vector& where, const std::byte* data, uint64_t stamp_ns, uint32_t collective_call,
               bool last_of_call);
+  // An error: what was not fenced before is taken back, as if it had never been appended.
   Status fence();
+  // Nothing more will be appended: says durably how many records there are.
+  Status seal();
 
   uint32_t records() const { return records_; }
   uint64_t salt() const { return salt_; }
@@ -55,6 +58,8 @@ class SegmentWriter {
  private:
   void put_record(const Vector& where, uint32_t data_crc, uint64_t data_position, uint64_t stamp_ns,
                   uint32_t collective_call, bool last_of_call);
+  void take_back();
+  void store_record(LogRecord& record, uint32_t index);
   Region* region_ = nullptr;
   uint64_t salt_ = 0;
   uint32_t salt_seed_ = 0;
@@ -62,6 +67,7 @@ class SegmentWriter {
   uint64_t flushed_data_ = 0;
   uint32_t records_ = 0;
   uint32_t flushed_records_ = 0;
+  bool sealed_ = false;
 };
 
 // Reads a mapped segment. Holds no state that a concurrent append could invalidate.
@@ -80,9 +86,12 @@ class SegmentReader {
   // false). Never reads outside the segment, whatever the bytes are.
   uint32_t count_valid(bool check_data = true) const;
   bool valid(uint32_t index, bool check_data) const;
-  // First index >= from, < from + limit, whose record validates though an earlier one did not: damage rather
-  // than a torn tail.
-  std::optional<uint32_t> valid_after_gap(uint32_t from, uint32_t limit) const;
+  // How many records the writer had certainly fenced, as far as the records from index `from` on tell: where
+  // more than are valid, that is damage rather than a torn tail. Records tell it only of those before them,
+  // so of the last call nothing is known unless a seal follows. 0: nothing is known.
+  uint32_t fenced_records(uint32_t from) const;
+  // A record's own checksum and geometry hold, whatever its data and the records before it are.
+  bool intact(uint32_t index) const { return valid(index, false); }
 
  private:
   const std::byte* base_ = nullptr;

@@ -98,13 +98,18 @@ uint32_t SegmentReader::count_valid(bool check_data) const {
   return count;
 }
 
-std::optional<uint32_t> SegmentReader::valid_after_gap(uint32_t from, uint32_t limit) const {
-  const uint64_t slots = (size_ - kHeaderBytes) / sizeof(LogRecord);
-  const uint64_t end = std::min<uint64_t>(uint64_t{from} + limit, slots);
-  // The record's own checksum is enough: it is seeded with the salt and the index.
-  for (uint64_t index = from; index < end; ++index)
-    if (valid(static_cast<uint32_t>(index), false)) return static_cast<uint32_t>(index);
-  return std::nullopt;
+uint32_t SegmentReader::fenced_records(uint32_t from) const {
+  const auto slots = static_cast<uint32_t>((size_ - kHeaderBytes) / sizeof(LogRecord));
+  const bool told = (header_->compat & kFencedRecords) != 0;
+  uint32_t fenced = 0;
+  for (uint32_t index = from; index < slots; ++index) {
+    // The record's own checksum is enough: it is seeded with the salt and the index.
+    const LogRecord& candidate = record(index);
+    if (candidate.record_crc != record_checksum(candidate, header_->salt, index)) continue;
+    // A writer that tells nothing is taken to have fenced every record before the next.
+    fenced = std::max(fenced, told ? std::min(candidate.fenced_records, index) : index);
+  }
+  return fenced;
 }
 
 Vector record_vector(const LogRecord& record) {

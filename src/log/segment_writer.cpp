@@ -33,6 +33,7 @@ SegmentHeader make_header(const Region& region, const SegmentIdentity& identity)
   SegmentHeader header{};
   header.magic = kSegmentMagic;
   header.version = kFormatMajor;
+  header.compat = kFencedRecords | (identity.durable_fences ? kDurableFences : 0);
   header.segment_bytes = region.size_bytes();
   uint64_t old_salt;
   std::memcpy(&old_salt, region.data() + offsetof(SegmentHeader, salt), sizeof old_salt);
@@ -95,8 +96,9 @@ Status SegmentWriter::invalidate(Region& region) {
 }
 
 uint64_t SegmentWriter::room_bytes() const {
-  if (region_ == nullptr) return 0;
-  const uint64_t taken = data_end_ + sizeof(LogRecord) * (uint64_t{records_} + 1);
+  if (region_ == nullptr || sealed_) return 0;
+  const uint64_t taken =
+      data_end_ + sizeof(LogRecord) * (uint64_t{records_} + 2);  // the last is for the seal
   return region_->size_bytes() > taken ? region_->size_bytes() - taken : 0;
 }
 
@@ -151,10 +153,13 @@ void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t 
   record.collective_call = collective_call;
   record.kind = static_cast<uint16_t>(where.count == 1 ? RecordKind::extent : RecordKind::vector);
   record.flags = last_of_call ? kLastOfCall : 0;
-  record.reserved = 0;
-  record.record_crc = record_checksum_seeded(record, salt_seed_, records_);
-  ++records_;
-  const uint64_t position = region_->size_bytes() - sizeof record * uint64_t{records_};
+  store_record(record, records_++);
+}
+
+void SegmentWriter::store_record(LogRecord& record, uint32_t index) {
+  record.fenced_records = flushed_records_;
+  record.record_crc = record_checksum_seeded(record, salt_seed_, index);
+  const uint64_t position = region_->size_bytes() - sizeof record * (uint64_t{index} + 1);
   region_->copy(position, &record, sizeof record);
   // Records go downwards, a line per append: no hardware prefetcher sees a stream in that. position >= the
   // header.
@@ -162,12 +167,39 @@ void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t 
   __builtin_prefetch(region_->data() + position - kAhead, 1);
 }
 
+Status SegmentWriter::seal() {
+  PMIO_ASSERT(flushed_records_ == records_);
+  if (sealed_) return Status();
+  sealed_ = true;
+  LogRecord record{};
+  record.kind = static_cast<uint16_t>(RecordKind::seal);
+  store_record(record, records_);
+  region_->flush(region_->size_bytes() - sizeof record * (uint64_t{records_} + 1), sizeof record);
+  return region_->fence();
+}
+
+// Were they left valid, recovery could put them over what others have written, and drained, since.
+void SegmentWriter::take_back() {
+  const LogRecord none{};
+  for (uint32_t index = flushed_records_; index < records_; ++index)
+    region_->copy(region_->size_bytes() - sizeof none * (uint64_t{index} + 1), &none, sizeof none);
+  region_->flush(region_->size_bytes() - sizeof none * uint64_t{records_},
+                 sizeof none * uint64_t{records_ - flushed_records_});
+  // A medium that goes on failing: this segment takes nothing more.
+  if (!region_->fence().ok()) sealed_ = true;
+  records_ = flushed_records_;
+  data_end_ = flushed_data_;
+}
+
 Status SegmentWriter::fence() {
   region_->flush(flushed_data_, data_end_ - flushed_data_);
   region_->flush(region_->size_bytes() - sizeof(LogRecord) * uint64_t{records_},
                  sizeof(LogRecord) * uint64_t{records_ - flushed_records_});
   // One fence for data and records together: a record that got there without its data does not validate.
-  PMIO_TRY(region_->fence());
+  if (Status status = region_->fence(); !status.ok()) {
+    take_back();
+    return status;
+  }
   flushed_data_ = data_end_;
   flushed_records_ = records_;
   return Status();

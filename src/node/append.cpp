@@ -30,7 +30,10 @@ uint64_t File::Impl::next_stamp() {
 
 Status File::Impl::publish(uint64_t stamp, uint64_t end) {
   Owned& last = owned.back();
-  PMIO_TRY(last.writer.fence());
+  if (Status status = last.writer.fence(); !status.ok()) {
+    unpublished = 0;
+    return status;
+  }
   SegmentCell& segment = cell->segments[last.cell];
   segment.max_stamp.store(stamp, std::memory_order_relaxed);
   // Release, in this order: who sees the count sees the records; who sees `appended` sees the count.
@@ -51,7 +54,11 @@ void File::Impl::note(uint64_t begin, uint64_t end) {
 }
 
 void File::Impl::seal() {
-  if (open) cell->segments[owned.back().cell].sealed.store(1, std::memory_order_release);
+  if (open) {
+    cell->segments[owned.back().cell].sealed.store(1, std::memory_order_release);
+    // Only evidence of what was acknowledged: where it cannot be stored, nothing is lost.
+    (void)owned.back().writer.seal();
+  }
   open = false;
 }
 
@@ -98,8 +105,9 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
     if (!free_oldest_drained()) return Status(Code::busy, "too many segments of one file are in use");
     return new_segment();
   }
-  auto writer = SegmentWriter::format(*segment->region, {job->options.id, job->options.rank, segment->slot,
-                                                         job->options.ranks, identity, path});
+  auto writer =
+      SegmentWriter::format(*segment->region, {job->options.id, job->options.rank, segment->slot,
+                                               job->options.ranks, identity, path, job->durable_fences()});
   if (!writer.ok()) {
     job->pool->release(segment);
     return writer.status();

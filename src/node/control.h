@@ -1,5 +1,6 @@
 // What the local processes of a job share about one open file, in a mapped file of the job's directory.
-// Volatile: it dies with the job, recovery never reads it.
+// Volatile: it dies with the job. Recovery restores nothing by it, but where the machine has not been started
+// anew since, it tells recovery how much was acknowledged, so that damage is not taken for a torn tail.
 //
 // Who may touch what:
 //   RankCell::appended, logged_end, the owner's fields of SegmentCell: only the rank itself, with release
@@ -30,7 +31,7 @@ namespace pmio {
 constexpr uint32_t kMaxSegments = 256;  // of one rank in one file
 constexpr uint32_t kMaxRuns = 64;
 constexpr uint32_t kMaxServers = 64;
-constexpr uint64_t kControlMagic = 0x314c5443494f4d50;
+constexpr uint64_t kControlMagic = 0x324c5443494f4d50;  // "PMIOCTL2"
 
 struct SegmentCell {
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -83,12 +84,15 @@ struct Round {
 
 struct FileControl {
   uint64_t magic;
+  uint64_t boot;  // boot_number() where it was made
   uint32_t ranks;
   std::atomic<uint32_t> users;  // processes attached; changes under the job's directory lock
   pthread_mutex_t drain_mutex;  // robust, process-shared, all three
   pthread_mutex_t index_mutex;
   pthread_mutex_t claim_mutex;
   std::atomic<uint64_t> floor;  // drained records with a stamp <= floor are not served from the log any more
+  std::atomic<uint64_t> ledger_updates;           // that have become durable
+  std::atomic<uint64_t> ledger_updates_inverted;  // ~ledger_updates: recovery believes them where both agree
   std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
   std::atomic<uint64_t> merged_total;  // records in runs, over all ranks
   std::atomic<uint32_t> index_used;    // 1 once somebody has read: drained runs are then worth keeping
@@ -105,6 +109,8 @@ struct FileControl {
 };
 
 size_t control_bytes(uint32_t ranks);
+// Tells this start of the machine from all others; 0 where the system does not tell.
+uint64_t boot_number();
 // Initialises zeroed memory.
 void init_control(FileControl* control, uint32_t ranks);
 

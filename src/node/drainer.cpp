@@ -195,6 +195,9 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
   // recovery knows that it needs nothing from it.
   PMIO_TRY(parts_.ledger->update(state));
+  const uint64_t updates = control->ledger_updates.load(std::memory_order_relaxed) + 1;
+  control->ledger_updates.store(updates, std::memory_order_release);
+  control->ledger_updates_inverted.store(~updates, std::memory_order_release);
   RobustLock lock(control->index_mutex);
   for (uint32_t i = 0; i < control->run_count; i++) {
     RunRef& ref = control->runs[i];

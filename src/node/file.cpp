@@ -117,6 +117,7 @@ Status File::release() {
   std::lock_guard lock(impl.append_mutex);
   if (!status.ok()) {
     impl.undrained = true;
+    impl.seal();
     impl.job->keep_log();
     return Status(status.code(),
                   status.message() + "; what is not in the file yet stays in the log '" +

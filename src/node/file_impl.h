@@ -44,6 +44,8 @@ struct Job::Impl {
   Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints);
   Status join_control(File::Impl& file);
   void leave_file(File::Impl& file);
+  // Whether what a fence has covered outlives a power failure, if the log does at all.
+  bool durable_fences() const;
   // Leaves a mark that the log must outlive the job.
   void keep_log();
 };

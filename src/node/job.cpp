@@ -143,6 +143,10 @@ Job::~Job() {
   }
 }
 
+bool Job::Impl::durable_fences() const {
+  return medium->kind() != MediumKind::disk || options.durability == Durability::always;
+}
+
 void Job::Impl::keep_log() { std::ofstream(directory + "/" + kKeepMark).flush(); }
 
 std::vector<std::shared_ptr<File>> Job::Impl::open_files() {

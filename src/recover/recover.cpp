@@ -127,7 +127,9 @@ class Run {
       outcome.unreadable.push_back(job->info.directory + "/" + segment.name + ": " +
                                    segment.reason.message());
     }
-    if (!options_.dry_run && (selection_.everything() || !outcome.files.empty())) {
+    const bool damaged = std::any_of(job->info.files.begin(), job->info.files.end(),
+                                     [](const FileInfo& file) { return file.damaged() && !file.discarded; });
+    if (!options_.dry_run && !damaged && (selection_.everything() || !outcome.files.empty())) {
       auto removed = remove_finished_job(parent_, job->info.name, job->directory);
       outcome.removed = removed.ok() && *removed;
       if (outcome.removed) forget(job->info.id);
@@ -148,8 +150,8 @@ class Run {
       return hold_back(job, file, "an older log of the same file has to be recovered first");
     }
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
-    FileOutcome outcome =
-        recover_file(job.directory, file, {paths_of(file), options_.dry_run, options_.progress, options_.open_log});
+    FileOutcome outcome = recover_file(
+        job.directory, file, {paths_of(file), options_.dry_run, options_.progress, options_.open_log});
     if (outcome.result == FileResult::kept) keep(job, file);
     return outcome;
   }

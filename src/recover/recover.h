@@ -4,7 +4,7 @@
 // the ledger is removed. So it may be killed at any moment and repeated: before the mark a repetition writes
 // the same bytes again, after it nothing. Logs of several jobs for one file are replayed oldest job first,
 // and none after one that had to be kept. Damaged segments are kept, with the rest of their file's log gone;
-// what precedes the damage is replayed.
+// what precedes the damage is replayed. What is damage, and what a torn tail: evidence.h.
 //
 // A job that runs is left alone. A file is only written if it is still the one recorded (device, inode and,
 // where known, birth time), and as its job left it (size and time of modification), or if force is given.
@@ -38,7 +38,7 @@ struct RecoverOptions {
   bool force = false;     // write over what somebody has changed since
   bool dry_run = false;   // look, change nothing; locks nothing for longer than a moment
   std::function<void(const RecoverProgress&)> progress = {};
-  std::function<void()> waiting = {};  // called once if another recovery has to end first
+  std::function<void()> waiting = {};   // called once if another recovery has to end first
   MediumOpener open_log = open_medium;  // for the directories of jobs
 };
 
@@ -50,14 +50,21 @@ enum class FileResult {
 };
 const char* file_result_name(FileResult result);
 
+struct DamagedSegment {
+  std::string path;
+  uint32_t rank = 0;
+  bool lost = false;  // nothing of it can be read
+  Damage damage;
+};
+
 struct FileOutcome {
   std::string path;  // where it was restored to, or the recorded one
   FileResult result = FileResult::kept;
-  uint64_t records = 0, bytes = 0;   // undrained ones found
-  std::vector<uint32_t> ranks;       // that have records in the log
-  uint32_t last_complete_call = 0;   // FileInfo::last_complete_call
-  std::vector<std::string> damaged;  // segments with damage in the middle, with full path; kept
-  std::string message;               // why kept
+  uint64_t records = 0, bytes = 0;      // undrained ones found
+  std::vector<uint32_t> ranks;          // that have records in the log
+  uint32_t last_complete_call = 0;      // FileInfo::last_complete_call
+  std::vector<DamagedSegment> damaged;  // hold records that were acknowledged and are lost; kept
+  std::string message;                  // why kept
 };
 
 struct JobOutcome {

@@ -73,7 +73,7 @@ Status mark_drained(const LogDirectory& job, const FileInfo& file, const MediumO
 // Segments first and the ledger last: a segment without its ledger would be replayed again.
 Status remove_log(const LogDirectory& job, const FileInfo& file, const std::function<void()>& removed) {
   for (const SegmentInfo& segment : file.segments) {
-    if (segment.valid_after_gap && !file.discarded) continue;
+    if (segment.damage && !file.discarded) continue;
     PMIO_TRY(job.remove(segment.name));
     removed();
   }
@@ -81,6 +81,8 @@ Status remove_log(const LogDirectory& job, const FileInfo& file, const std::func
   if (!names.ok()) return names.status();
   const std::string key = file_key(file.target);
   for (const std::string& name : *names) {
+    // The control block is evidence of the damage, for the next time too.
+    if (name == "file-" + key && file.damaged() && !file.discarded) continue;
     if (name == "file-" + key || starts_with(name, "run-" + key + "-")) PMIO_TRY(job.remove(name));
   }
   PMIO_TRY(job.sync());
@@ -222,9 +224,14 @@ FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {
   outcome.bytes = file.undrained_bytes();
   outcome.ranks = file.ranks();
   outcome.last_complete_call = file.last_complete_call();
+  if (file.discarded) return outcome;
   for (const SegmentInfo& segment : file.segments) {
-    if (segment.valid_after_gap && !file.discarded)
-      outcome.damaged.push_back(job.path() + "/" + segment.name);
+    if (segment.damage)
+      outcome.damaged.push_back({job.path() + "/" + segment.name, segment.rank, false, *segment.damage});
+  }
+  for (const LostSegment& segment : file.lost_segments) {
+    const Damage all{0, segment.records, {}, segment.records};
+    outcome.damaged.push_back({job.path() + "/" + segment.name, segment.rank, true, all});
   }
   return outcome;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <set>
@@ -10,11 +12,13 @@
 
 #include "drain/target.h"
 #include "node/control.h"
+#include "node/pool.h"
 
 namespace pmio {
 namespace {
 
 constexpr std::string_view kJobPrefix = "job-";
+constexpr std::string_view kControlPrefix = "file-";
 constexpr int kLockAttempts =
     20;  // of a millisecond each: the longest that a question about liveness holds the lock
 
@@ -31,11 +35,17 @@ std::optional<uint64_t> job_id(const std::string& name) {
   return id;
 }
 
-// The ledgers of one job, by what they say; one that says nothing is known by its name only.
+// The ledgers of one job, by what they say; one that says nothing is known by its name only. And its control
+// blocks, by the key of their file.
 struct Ledgers {
   std::map<std::string, LedgerState> readable;
   std::set<std::string> blank;    // created, never updated: nothing is drained
   std::set<std::string> damaged;  // updated, and unreadable
+  std::map<std::string, ControlEvidence> controls;
+  const ControlEvidence* control_of(const FileIdentity& target) const {
+    const auto found = controls.find(file_key(target));
+    return found == controls.end() ? nullptr : &found->second;
+  }
 };
 
 // Whether a ledger without a valid slot has ever been updated to the end. The first update touches the first
@@ -61,6 +71,13 @@ void read_ledger(const LogDirectory& directory, const std::string& name, Ledgers
   }
 }
 
+void read_control(const LogDirectory& directory, const std::string& name, Ledgers* ledgers) {
+  auto mapping = directory.map(name);
+  if (!mapping.ok()) return;
+  auto evidence = ControlEvidence::read((*mapping)->bytes());
+  if (evidence) ledgers->controls.emplace(name.substr(kControlPrefix.size()), std::move(*evidence));
+}
+
 bool ledger_of(const std::string& name, const FileIdentity& target) {
   const std::string own = "ledger-" + file_key(target);
   return name == own || starts_with(name, own + "-");
@@ -68,9 +85,11 @@ bool ledger_of(const std::string& name, const FileIdentity& target) {
 
 // Adds what the job's ledgers say of the file.
 void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
+  uint64_t round = 0;
   for (const auto& [name, state] : ledgers.readable) {
     if (!same_file(state.target, file->target)) continue;
     file->ledgers.push_back(name);
+    round = std::max(round, state.round);
     if ((state.flags & kDiscarded) != 0) file->discarded = true;
     for (const LedgerEntry& entry : state.entries) {
       for (SegmentInfo& segment : file->segments) {
@@ -88,6 +107,34 @@ void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
     file->ledgers.push_back(name);
     file->ledger_damaged = true;
   }
+  // The slot that was written last is gone; the one before knows of segments that were used again since.
+  const ControlEvidence* control = ledgers.control_of(file->target);
+  if (control != nullptr && control->ledger_updates > round) file->ledger_damaged = true;
+}
+
+uint64_t drained_of(const Ledgers& ledgers, const FileIdentity& target, uint32_t rank, uint64_t salt) {
+  uint64_t drained = 0;
+  for (const auto& [name, state] : ledgers.readable) {
+    if (!same_file(state.target, target)) continue;
+    for (const LedgerEntry& entry : state.entries) {
+      if (entry.rank == rank && entry.salt == salt) drained = std::max(drained, entry.drained_records);
+    }
+  }
+  return drained;
+}
+
+// Segments that the control block knows and that are not there, or say nothing.
+void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
+  const ControlEvidence* control = ledgers.control_of(file->target);
+  if (control == nullptr) return;
+  for (const ControlEvidence::Cell& cell : control->cells) {
+    const bool there = std::any_of(
+        file->segments.begin(), file->segments.end(),
+        [&cell](const SegmentInfo& known) { return known.rank == cell.rank && known.salt == cell.salt; });
+    if (there || cell.published <= drained_of(ledgers, file->target, cell.rank, cell.salt)) continue;
+    file->lost_segments.push_back(
+        {SegmentPool::segment_name(cell.rank, cell.slot), cell.rank, cell.slot, cell.published});
+  }
 }
 
 void count_record(const LogRecord& record, bool drained, SegmentInfo* segment) {
@@ -101,7 +148,7 @@ void count_record(const LogRecord& record, bool drained, SegmentInfo* segment) {
 
 // Counts the valid records. Those that the ledger calls drained are believed without their data: the file has
 // them, and damage to their log copy loses nothing.
-void examine_records(bool judge_damage, SegmentInfo* segment) {
+void examine_records(bool judge_damage, const ControlEvidence* control, SegmentInfo* segment) {
   const uint64_t slots = (segment->segment_bytes - kHeaderBytes) / sizeof(LogRecord);
   const uint32_t claimed = static_cast<uint32_t>(std::min<uint64_t>(segment->drained, slots));
   const SegmentReader& reader = segment->reader;
@@ -112,9 +159,9 @@ void examine_records(bool judge_damage, SegmentInfo* segment) {
   uint32_t next = claimed;
   for (; next < slots && reader.valid(next, judge_damage); next++)
     count_record(reader.record(next), false, segment);
-  if (judge_damage && next + 1 < slots) {
-    segment->valid_after_gap = reader.valid_after_gap(next + 1, static_cast<uint32_t>(slots) - next - 1);
-  }
+  if (!judge_damage) return;
+  const uint32_t published = control == nullptr ? 0 : control->published(segment->rank, segment->salt);
+  segment->damage = find_damage(reader, next, published, control != nullptr);
 }
 
 void add_segment(const LogDirectory& directory, const std::string& name, const FileIdentity* only,
@@ -161,15 +208,21 @@ void add_segment(const LogDirectory& directory, const std::string& name, const F
   file->segments.push_back(std::move(segment));
 }
 
-// Files of which only a ledger is left, so that they can be cleaned up.
-void add_ledger_only_files(const Ledgers& ledgers, JobInfo* job) {
+bool knows(const JobInfo& job, const FileIdentity& target) {
+  return std::any_of(job.files.begin(), job.files.end(),
+                     [&target](const FileInfo& file) { return same_file(file.target, target); });
+}
+
+// Files of which only a ledger is left, so that they can be cleaned up, or a control block, which may tell
+// that there was more.
+void add_files_without_segments(const Ledgers& ledgers, JobInfo* job) {
   for (const auto& [name, state] : ledgers.readable) {
-    const FileIdentity& target = state.target;
-    const auto known = std::find_if(job->files.begin(), job->files.end(), [&target](const FileInfo& file) {
-      return same_file(file.target, target);
-    });
-    if (known != job->files.end()) continue;
-    job->files.emplace_back().target = target;
+    if (!knows(*job, state.target)) job->files.emplace_back().target = state.target;
+  }
+  for (const auto& [key, control] : ledgers.controls) {
+    FileIdentity target;
+    if (std::sscanf(key.c_str(), "%" SCNx64 "-%" SCNx64, &target.device, &target.inode) != 2) continue;
+    if (!control.cells.empty() && !knows(*job, target)) job->files.emplace_back().target = target;
   }
 }
 
@@ -210,9 +263,16 @@ const char* job_state_name(JobState state) {
 }
 
 bool is_free_segment(std::span<const std::byte> bytes) {
-  uint64_t magic = 0;
-  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
-  return magic == 0;
+  constexpr size_t kMagic = sizeof SegmentHeader::magic;
+  const auto zero = [&bytes](size_t from, size_t length) {
+    const auto part = bytes.subspan(from, length);
+    return std::all_of(part.begin(), part.end(), [](std::byte byte) { return byte == std::byte{0}; });
+  };
+  if (bytes.size() < kMinSegmentBytes) return bytes.size() < kMagic || zero(0, kMagic);
+  if (!zero(0, kMagic)) return false;
+  // A record is stored when the header has long been durable, and giving back clears no more than the magic.
+  return !zero(kMagic, sizeof(SegmentHeader) - kMagic) ||
+         zero(bytes.size() - sizeof(LogRecord), sizeof(LogRecord));
 }
 
 uint64_t FileInfo::records() const {
@@ -246,8 +306,9 @@ uint32_t FileInfo::last_complete_call() const {
 }
 
 bool FileInfo::damaged() const {
-  return std::any_of(segments.begin(), segments.end(),
-                     [](const SegmentInfo& segment) { return segment.valid_after_gap.has_value(); });
+  return !lost_segments.empty() ||
+         std::any_of(segments.begin(), segments.end(),
+                     [](const SegmentInfo& segment) { return segment.damage.has_value(); });
 }
 
 std::string FileInfo::name() const {
@@ -268,11 +329,15 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
   for (const std::string& entry : *names) {
     if (starts_with(entry, "seg-")) add_segment(directory, entry, only, &job);
     if (starts_with(entry, "ledger-")) read_ledger(directory, entry, &ledgers);
+    if (starts_with(entry, kControlPrefix) && state == JobState::dead)
+      read_control(directory, entry, &ledgers);
   }
-  if (only == nullptr) add_ledger_only_files(ledgers, &job);
+  if (only == nullptr) add_files_without_segments(ledgers, &job);
   for (FileInfo& file : job.files) {
     apply_ledgers(ledgers, &file);
-    for (SegmentInfo& segment : file.segments) examine_records(state == JobState::dead, &segment);
+    const ControlEvidence* control = ledgers.control_of(file.target);
+    find_lost_segments(ledgers, &file);
+    for (SegmentInfo& segment : file.segments) examine_records(state == JobState::dead, control, &segment);
     std::sort(file.segments.begin(), file.segments.end(), [](const SegmentInfo& a, const SegmentInfo& b) {
       return std::tie(a.rank, a.start_ns, a.slot) < std::tie(b.rank, b.start_ns, b.slot);
     });

@@ -16,6 +16,7 @@
 #include "log/ledger.h"
 #include "log/segment.h"
 #include "recover/directory.h"
+#include "recover/evidence.h"
 
 namespace pmio {
 
@@ -39,12 +40,18 @@ struct SegmentInfo {
   uint64_t bytes = 0;                 // data of all valid records
   uint64_t undrained_bytes = 0;       // data of those that are not in the file
   uint32_t last_collective_call = 0;  // the last one that is complete in this segment; 0: none
-  // A valid record behind the first invalid one: damage in the middle, rather than a tail that a crash tore.
-  std::optional<uint32_t> valid_after_gap;
+  std::optional<Damage> damage;       // of a dead job's; a tail that a crash tore is none
   std::shared_ptr<MappedFile> mapping;
   SegmentReader reader;
 
   uint32_t undrained() const { return records - drained; }
+};
+
+// A segment that held acknowledged records which are not in the file, and that says nothing any more.
+struct LostSegment {
+  std::string name;
+  uint32_t rank = 0, slot = 0;
+  uint32_t records = 0;
 };
 
 // A segment whose header does not validate.
@@ -61,6 +68,7 @@ struct FileInfo {
   bool discarded = false;             // deleted by the program: nothing of it is to be replayed
   bool ledger_damaged = false;        // nobody knows what is in the file already
   std::vector<SegmentInfo> segments;  // in the order in which ties between stamps are broken: rank, age
+  std::vector<LostSegment> lost_segments;
 
   uint64_t records() const;
   uint64_t undrained_records() const;
@@ -69,7 +77,7 @@ struct FileInfo {
   // The highest collective write call that every rank with records has finished; 0: none, or no collective
   // ones.
   uint32_t last_complete_call() const;
-  bool damaged() const;  // some segment has valid_after_gap
+  bool damaged() const;  // some segment is, or is lost
   // paths[0], or the device and inode where no segment tells a path.
   std::string name() const;
 };
@@ -95,7 +103,8 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
 // May wait a moment for recover.lock (directory.h), never for a recovery.
 Result<std::vector<JobInfo>> scan(const std::string& directory);
 
-// Whether a segment holds no log: reserved and never formatted, or given back.
+// Whether a segment holds no log: reserved and never formatted, or given back. Not one whose header has been
+// overwritten by zeros while records lie behind it.
 bool is_free_segment(std::span<const std::byte> bytes);
 
 // Names of the job directories in a log directory.

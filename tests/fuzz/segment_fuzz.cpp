@@ -3,6 +3,7 @@
 
 #include "input.h"
 #include "log/segment.h"
+#include "recover/evidence.h"
 
 namespace {
 
@@ -24,8 +25,10 @@ void read_all(const pmio::SegmentReader& reader, std::span<const std::byte> byte
     const pmio::Vector where = pmio::record_vector(record);
     require(where.bytes() == record.length && where.offset >= 0 && where.end() > where.offset);
   }
-  const auto gap = reader.valid_after_gap(count, 4096);
-  require(!gap || (*gap >= count && reader.valid(*gap, false)));
+  const uint32_t slots = static_cast<uint32_t>((bytes.size() - pmio::kHeaderBytes) / sizeof(pmio::LogRecord));
+  require(reader.fenced_records(count) <= slots);
+  const auto damage = pmio::find_damage(reader, count, 0xffffffff, true);
+  require(!damage || (damage->first == count && damage->acknowledged <= slots));
   static_cast<void>(reader.valid(0xffffffff, true));
   require(reader.path().size() <= pmio::kMaxPath);
 }

@@ -1,4 +1,5 @@
-"""Writes segment-v1.bin: a version 1 segment made from docs/format.md alone, sharing no code with pmio.
+"""Writes segment-v1.bin and segment-v1-fenced.bin: version 1 segments made from docs/format.md alone, sharing no code with
+pmio. The second one has the features fenced_records and durable_fences.
 
 A released format never changes, so neither does the file. --dump prints the hexadecimal dump that docs/format.md shows.
 """
@@ -20,9 +21,9 @@ def crc32c(seed, data):
     return ~crc & 0xFFFFFFFF
 
 
-def header():
+def header(compat):
     path = b"/scratch/run/out.nc"
-    body = struct.pack("<QQQQQ", 0, 0, SEGMENT, SALT, 0xC0FFEE)  # compat, incompat, segment_bytes, salt, job
+    body = struct.pack("<QQQQQ", compat, 0, SEGMENT, SALT, 0xC0FFEE)  # compat, incompat, segment_bytes, salt, job
     body += struct.pack("<II", 1, 0)  # rank, slot
     body += struct.pack("<QQQ", 0xFE00, 4711, 1_700_000_000_000_000_000)  # target: device, inode, birth_ns
     body += struct.pack("<QQ", 5_000_000_000, 1_700_000_100_000_000_000)  # start_ns, start_realtime_ns
@@ -30,24 +31,34 @@ def header():
     return b"PMIOSEG1" + struct.pack("<II", 1, crc32c(0, body)) + body
 
 
-def record(index, data, offset, block, stride, stamp, position, call, flags):
+def record(index, data, offset, block, stride, stamp, position, call, flags, fenced=0):
     kind = 1 if block == len(data) else 2
-    body = struct.pack("<IQQQQQIIHHI", crc32c(0, data), offset, len(data), block, stride, stamp, position // 8, call, kind,
-                       flags, 0)
+    return packed(index, crc32c(0, data), offset, len(data), block, stride, stamp, position // 8, call, kind, flags, fenced)
+
+
+def seal(index):
+    return packed(index, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, index)
+
+
+def packed(index, *fields):
+    body = struct.pack("<IQQQQQIIHHI", *fields)
     seed = crc32c(0, struct.pack("<Q", SALT)) ^ (index * 0x9E3779B1 & 0xFFFFFFFF)
     return struct.pack("<I", crc32c(seed, body)) + body
 
 
-def segment():
+def segment(fenced):
     out = bytearray(SEGMENT)
-    out[:len(header())] = header()
+    first = header(3 if fenced else 0)
+    out[:len(first)] = first
     extent, vector = b"hello, persistent log", bytes(range(0x10, 0x28))
     records = [record(0, extent, 1000, len(extent), 0, 5_000_001_000, HEADER, 0, 0),
-               record(1, vector, 4096, 8, 32, 5_000_002_000, HEADER + 24, 1, 1)]
+               record(1, vector, 4096, 8, 32, 5_000_002_000, HEADER + 24, 1, 1, 1 if fenced else 0)]
+    if fenced:
+        records.append(seal(2))
     out[HEADER:HEADER + len(extent)] = extent
     out[HEADER + 24:HEADER + 24 + len(vector)] = vector
-    for i, packed in enumerate(records):
-        out[SEGMENT - 64 * (i + 1):SEGMENT - 64 * i] = packed
+    for i, line in enumerate(records):
+        out[SEGMENT - 64 * (i + 1):SEGMENT - 64 * i] = line
     return bytes(out)
 
 
@@ -59,10 +70,11 @@ def dump(data, begin, end):
 
 
 if __name__ == "__main__":
-    made = segment()
     if "--dump" in sys.argv:
-        for part in ((0, 0x90), (HEADER, HEADER + 48), (SEGMENT - 128, SEGMENT)):
-            dump(made, *part)
+        for part in ((0, 0x90), (HEADER, HEADER + 48), (SEGMENT - 192, SEGMENT)):
+            dump(segment(True), *part)
             print()
     else:
-        (pathlib.Path(__file__).parent / "segment-v1.bin").write_bytes(made)
+        folder = pathlib.Path(__file__).parent
+        (folder / "segment-v1.bin").write_bytes(segment(False))
+        (folder / "segment-v1-fenced.bin").write_bytes(segment(True))

@@ -5,13 +5,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "crash_region.h"
 #include "log/segment.h"
 
 namespace pmio {
 namespace {
 
-std::vector<uint64_t> golden() {
-  const auto path = std::filesystem::path(PMIO_TESTS_DIRECTORY) / "golden/segment-v1.bin";
+std::vector<uint64_t> golden(const char* name) {
+  const auto path = std::filesystem::path(PMIO_TESTS_DIRECTORY) / "golden" / name;
   std::vector<uint64_t> words(kMinSegmentBytes / 8);
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(words.data()), kMinSegmentBytes);
@@ -19,9 +20,8 @@ std::vector<uint64_t> golden() {
   return words;
 }
 
-TEST(Golden, Version1) {
-  const auto words = golden();
-  const auto reader = SegmentReader::open(std::as_bytes(std::span(words)));
+void expect_contents(const std::vector<uint64_t>& words) {
+  auto reader = SegmentReader::open(std::as_bytes(std::span(words)));
   ASSERT_TRUE(reader.ok()) << reader.status().message();
   const SegmentReader& segment = reader.value();
   EXPECT_EQ(segment.path(), "/scratch/run/out.nc");
@@ -40,6 +40,46 @@ TEST(Golden, Version1) {
   EXPECT_EQ(vector.collective_call, 1u);
   EXPECT_EQ(vector.flags, kLastOfCall);
   EXPECT_EQ(segment.data(vector)[23], std::byte{0x27});
+}
+
+TEST(Golden, Version1) {
+  const auto words = golden("segment-v1.bin");
+  expect_contents(words);
+  EXPECT_EQ(SegmentReader::open(std::as_bytes(std::span(words)))->header().compat, 0u);
+}
+
+TEST(Golden, Version1WithFencedRecords) {
+  const auto words = golden("segment-v1-fenced.bin");
+  expect_contents(words);
+  auto reader = SegmentReader::open(std::as_bytes(std::span(words)));
+  EXPECT_EQ(reader->header().compat, kFencedRecords | kDurableFences);
+  EXPECT_EQ(reader->record(1).fenced_records, 1u);
+  EXPECT_EQ(reader->fenced_records(1), 2u);
+  EXPECT_EQ(reader->fenced_records(2), 2u);  // by the seal
+  EXPECT_EQ(reader->fenced_records(3), 0u);
+}
+
+// By the writer of today: the same bytes but for what is new with every generation.
+TEST(Golden, TheWriterStillWritesThem) {
+  const auto words = golden("segment-v1-fenced.bin");
+  auto reader = SegmentReader::open(std::as_bytes(std::span(words)));
+  CrashRegion region(kMinSegmentBytes);
+  auto writer = SegmentWriter::format(
+      region, {0xc0ffee, 1, 0, 4, {0xfe00, 4711, 1'700'000'000'000'000'000}, "/scratch/run/out.nc"});
+  ASSERT_TRUE(writer.ok());
+  for (const uint32_t i : {0u, 1u}) {
+    const LogRecord& record = reader->record(i);
+    writer->append(record_vector(record), reader->data(record), record.stamp_ns, record.collective_call,
+                   (record.flags & kLastOfCall) != 0);
+    ASSERT_TRUE(writer->fence().ok());
+  }
+  ASSERT_TRUE(writer->seal().ok());
+  const std::byte* old = std::as_bytes(std::span(words)).data();
+  constexpr size_t kCrc = offsetof(LogRecord, data_crc);
+  for (size_t at = kMinSegmentBytes - 3 * sizeof(LogRecord); at < kMinSegmentBytes; at += sizeof(LogRecord))
+    EXPECT_EQ(0, std::memcmp(region.data() + at + kCrc, old + at + kCrc, sizeof(LogRecord) - kCrc)) << at;
+  EXPECT_EQ(0, std::memcmp(region.data() + sizeof(SegmentHeader), old + sizeof(SegmentHeader),
+                           kHeaderBytes + 48 - sizeof(SegmentHeader)));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(Segment, RandomAppendsUntilFull) {
     ASSERT_EQ(reader.count_valid(), all.size()) << "seed " << seed;
     ASSERT_EQ(reader.count_valid(false), all.size());
     for (uint32_t i = 0; i < all.size(); ++i) expect_record(reader, i, all[i]);
-    EXPECT_EQ(reader.valid_after_gap(static_cast<uint32_t>(all.size()), 1u << 20), std::nullopt);
+    EXPECT_EQ(reader.fenced_records(static_cast<uint32_t>(all.size())), 0u);
   }
 }
 
@@ -151,13 +151,52 @@ TEST(Segment, DamageIsToldFromATornTail) {
   CrashRegion region(kSize);
   auto writer = SegmentWriter::format(region, kIdentity);
   ASSERT_TRUE(writer.ok());
-  for (int i = 0; i < 5; ++i) append_random(*writer, random);
+  for (int i = 0; i < 3; ++i) append_random(*writer, random);
+  ASSERT_TRUE(writer->fence().ok());
+  for (int i = 0; i < 3; ++i) append_random(*writer, random);
   const SegmentReader reader = open_or_die(region);
-  region.data()[kSize - 64 * 3 + 8] ^= std::byte{1};  // record 2
+  EXPECT_EQ(reader.fenced_records(0), 3u);
+  EXPECT_EQ(reader.fenced_records(5), 3u);
+  EXPECT_EQ(reader.fenced_records(6), 0u);
+  EXPECT_EQ(reader.fenced_records(0xffffffff), 0u);
+  // Record 4 overtook none that was fenced; record 2 was.
+  region.data()[kSize - 64 * 5 + 8] ^= std::byte{1};
+  ASSERT_EQ(reader.count_valid(), 4u);
+  EXPECT_LE(reader.fenced_records(4), 4u);
+  region.data()[kSize - 64 * 3 + 8] ^= std::byte{1};
   ASSERT_EQ(reader.count_valid(), 2u);
-  EXPECT_EQ(reader.valid_after_gap(2, 100), 3u);
-  EXPECT_EQ(reader.valid_after_gap(2, 1), std::nullopt);
-  EXPECT_EQ(reader.valid_after_gap(0xffffffff, 0xffffffff), std::nullopt);
+  EXPECT_EQ(reader.fenced_records(2), 3u);
+}
+
+TEST(Segment, ASealTellsHowManyThereAre) {
+  std::mt19937_64 random(3);
+  CrashRegion region(kSize);
+  auto writer = SegmentWriter::format(region, kIdentity);
+  ASSERT_TRUE(writer.ok());
+  for (int i = 0; i < 4; ++i) append_random(*writer, random);
+  ASSERT_TRUE(writer->fence().ok());
+  ASSERT_TRUE(writer->seal().ok());
+  EXPECT_EQ(writer->records(), 4u);
+  EXPECT_EQ(writer->room_bytes(), 0u);
+  const SegmentReader reader = open_or_die(region);
+  EXPECT_EQ(reader.count_valid(), 4u);
+  EXPECT_EQ(reader.fenced_records(4), 4u);
+  region.data()[kSize - 64 * 4 + 8] ^= std::byte{1};
+  EXPECT_EQ(reader.count_valid(), 3u);
+  EXPECT_EQ(reader.fenced_records(3), 4u);
+}
+
+TEST(Segment, ASegmentFilledToTheLastByteCanBeSealed) {
+  CrashRegion region(kSize);
+  auto writer = SegmentWriter::format(region, kIdentity);
+  ASSERT_TRUE(writer.ok());
+  const std::vector<std::byte> data(writer->room_bytes());
+  writer->append({0, data.size(), 0, 1}, data.data(), 1, 0, true);
+  EXPECT_EQ(writer->room_bytes(), 0u);
+  ASSERT_TRUE(writer->fence().ok());
+  ASSERT_TRUE(writer->seal().ok());
+  EXPECT_EQ(open_or_die(region).count_valid(), 1u);
+  EXPECT_EQ(open_or_die(region).fenced_records(1), 1u);
 }
 
 TEST(Segment, EveryHeaderBitCounts) {
@@ -177,7 +216,7 @@ TEST(Segment, UnknownFeatures) {
   CrashRegion region(kSize);
   ASSERT_TRUE(SegmentWriter::format(region, kIdentity).ok());
   auto& header = *reinterpret_cast<SegmentHeader*>(region.data());
-  header.compat = 1;  // may be ignored
+  header.compat = uint64_t{1} << 63;  // may be ignored
   header.header_crc = header_checksum(header);
   EXPECT_TRUE(SegmentReader::open(region.bytes()).ok());
   header.incompat = 1;  // may not
@@ -198,7 +237,7 @@ TEST(Segment, AnOldGenerationNeverValidates) {
     last_salt = writer->salt();
     const SegmentReader reader = open_or_die(region);
     EXPECT_EQ(reader.count_valid(false), 0u);
-    EXPECT_EQ(reader.valid_after_gap(0, 1000), std::nullopt);
+    EXPECT_EQ(reader.fenced_records(0), 0u);
     // The same sizes again: data and records of the old generation lie exactly where the new ones will.
     const std::vector<std::byte> data = random_bytes(random, 1312);
     for (uint32_t i = 0; i < 50u + generation % 3; ++i) {

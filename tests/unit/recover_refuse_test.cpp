@@ -151,7 +151,12 @@ TEST_F(Refusal, DamageInTheMiddleIsToldAndKept) {
     EXPECT_FALSE(report.complete());
     const FileOutcome file = only_file(report);
     EXPECT_EQ(file.result, repetition == 0 ? FileResult::restored : FileResult::clean);
-    EXPECT_EQ(file.damaged, std::vector<std::string>{directory + "/seg-0-0"});
+    ASSERT_EQ(file.damaged.size(), 1u);
+    EXPECT_EQ(file.damaged[0].path, directory + "/seg-0-0");
+    EXPECT_EQ(file.damaged[0].rank, 0u);
+    EXPECT_EQ(file.damaged[0].damage.first, 1u);
+    EXPECT_EQ(file.damaged[0].damage.acknowledged, 2u);
+    EXPECT_EQ(file.damaged[0].damage.unknown, 1u);
     EXPECT_EQ(read_file(target), prefix(1));
     EXPECT_TRUE(std::filesystem::exists(directory + "/seg-0-0"));
   }

@@ -1,0 +1,57 @@
+#include "recover/evidence.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "node/control.h"
+
+namespace pmio {
+
+std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(FileControl)) return {};
+  const auto& control = *reinterpret_cast<const FileControl*>(bytes.data());
+  const uint32_t ranks = control.ranks;
+  if (control.magic != kControlMagic || bytes.size() != control_bytes(ranks)) return {};
+  if (control.boot == 0 || control.boot != boot_number()) return {};
+  ControlEvidence evidence;
+  const uint64_t updates = control.ledger_updates.load(std::memory_order_relaxed);
+  if (control.ledger_updates_inverted.load(std::memory_order_relaxed) == ~updates)
+    evidence.ledger_updates = updates;
+  for (uint32_t rank = 0; rank < ranks; rank++) {
+    for (const SegmentCell& cell : control.cells[rank].segments) {
+      const uint64_t salt = cell.salt.load(std::memory_order_relaxed);
+      if (salt == 0) continue;
+      evidence.cells.push_back({rank, cell.slot.load(std::memory_order_relaxed), salt,
+                                cell.published.load(std::memory_order_relaxed)});
+    }
+  }
+  return evidence;
+}
+
+uint32_t ControlEvidence::published(uint32_t rank, uint64_t salt) const {
+  const auto found = std::find_if(cells.begin(), cells.end(),
+                                  [=](const Cell& cell) { return cell.rank == rank && cell.salt == salt; });
+  return found == cells.end() ? 0 : found->published;
+}
+
+std::optional<Damage> find_damage(const SegmentReader& reader, uint32_t valid, uint32_t published,
+                                  bool same_boot) {
+  const uint64_t compat = reader.header().compat;
+  const bool believed = same_boot || (compat & kDurableFences) != 0 || (compat & kFencedRecords) == 0;
+  const auto slots =
+      static_cast<uint32_t>((reader.header().segment_bytes - kHeaderBytes) / sizeof(LogRecord));
+  const uint32_t fenced = believed ? reader.fenced_records(valid) : 0;
+  const uint32_t acknowledged = std::max(fenced, std::min(published, slots));
+  if (acknowledged <= valid) return {};
+  Damage damage{valid, acknowledged, {}, 0};
+  for (uint32_t index = valid; index < acknowledged; index++) {
+    if (!reader.intact(index)) {
+      damage.unknown++;
+    } else if (damage.lost.size() < kMostRanges) {
+      damage.lost.push_back(record_vector(reader.record(index)));
+    }
+  }
+  return damage;
+}
+
+}  // namespace pmio

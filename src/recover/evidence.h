@@ -1,0 +1,49 @@
+// What tells damage from a torn tail: how many records of each segment were certainly acknowledged.
+//
+// Three things tell it. A record tells how many before it had been fenced; a seal tells it of all; and the
+// control block of the file (node/control.h) tells what had been published, exactly, as long as the machine
+// has not been started anew since it was stored. Nothing tells it of the last call in an open segment after a
+// power failure: there a rotten record looks like one that never got there whole. docs/recovery.md says so.
+//
+// Trusts nothing. Threads: values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "log/segment.h"
+
+namespace pmio {
+
+// The control block of one file of a dead job.
+struct ControlEvidence {
+  struct Cell {
+    uint32_t rank, slot;
+    uint64_t salt;
+    uint32_t published;  // records that were acknowledged, or just about to be
+  };
+  uint64_t ledger_updates = 0;  // the ledger has at least this round; 0 also where that is not known
+  std::vector<Cell> cells;      // of segments in use
+
+  // nullopt where the bytes are no control block, or one of an earlier start of the machine.
+  static std::optional<ControlEvidence> read(std::span<const std::byte> bytes);
+  uint32_t published(uint32_t rank, uint64_t salt) const;  // 0: nothing is known
+};
+
+// Records that are not valid though they were acknowledged, or that come after such a one.
+struct Damage {
+  uint32_t first = 0;         // record
+  uint32_t acknowledged = 0;  // records [first, acknowledged) are lost
+  std::vector<Vector> lost;   // what they held, of those that tell it, at most kMostRanges
+  uint32_t unknown = 0;       // so many of them do not tell
+};
+constexpr size_t kMostRanges = 64;
+
+// valid: the number of valid records of a dead job's segment. same_boot: the machine runs since its job did.
+std::optional<Damage> find_damage(const SegmentReader& reader, uint32_t valid, uint32_t published,
+                                  bool same_boot);
+
+}  // namespace pmio
