@@ -4,21 +4,11 @@
 #include <cinttypes>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <string>
-
-#include "base/checksum.h"
 
 namespace pmio {
 
 size_t control_bytes(uint32_t ranks) { return sizeof(FileControl) + ranks * sizeof(RankCell); }
-
-uint64_t boot_number() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  if (!std::getline(file, id)) return 0;
-  return uint64_t{crc32c(0, id.data(), id.size())} << 32 | crc32c(1, id.data(), id.size());
-}
 
 static void init_mutex(pthread_mutex_t* mutex) {
   pthread_mutexattr_t attributes;
@@ -31,7 +21,7 @@ static void init_mutex(pthread_mutex_t* mutex) {
 
 void init_control(FileControl* control, uint32_t ranks) {
   control->magic = kControlMagic;
-  control->boot = boot_number();
+  control->boot = this_boot();
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
   init_mutex(&control->drain_mutex);

@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 #include "log/format.h"
+#include "log/target_mark.h"
 #include "medium/medium.h"
 
 namespace pmio {
@@ -84,7 +85,7 @@ struct Round {
 
 struct FileControl {
   uint64_t magic;
-  uint64_t boot;  // boot_number() where it was made
+  BootId boot;  // where it was made
   uint32_t ranks;
   std::atomic<uint32_t> users;  // processes attached; changes under the job's directory lock
   pthread_mutex_t drain_mutex;  // robust, process-shared, all three
@@ -109,8 +110,6 @@ struct FileControl {
 };
 
 size_t control_bytes(uint32_t ranks);
-// Tells this start of the machine from all others; 0 where the system does not tell.
-uint64_t boot_number();
 // Initialises zeroed memory.
 void init_control(FileControl* control, uint32_t ranks);
 

@@ -36,7 +36,7 @@ struct JobOptions {
   uint64_t index_bytes =
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
   Durability durability = Durability::sync;
-  bool background = true;  // drain while the program does something else
+  bool background = true;               // drain while the program does something else
   MediumOpener open_log = open_medium;  // for the job's own directory
 };
 

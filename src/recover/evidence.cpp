@@ -12,7 +12,7 @@ std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> 
   const auto& control = *reinterpret_cast<const FileControl*>(bytes.data());
   const uint32_t ranks = control.ranks;
   if (control.magic != kControlMagic || bytes.size() != control_bytes(ranks)) return {};
-  if (control.boot == 0 || control.boot != boot_number()) return {};
+  if (control.boot == BootId{} || control.boot != this_boot()) return {};
   ControlEvidence evidence;
   const uint64_t updates = control.ledger_updates.load(std::memory_order_relaxed);
   if (control.ledger_updates_inverted.load(std::memory_order_relaxed) == ~updates)

@@ -101,7 +101,7 @@ class Run {
         if (!options_.force && changed_by_others(job.directory, file, paths_of(file))) {
           changed_.insert(&file);
         } else if (!options_.dry_run) {
-          PMIO_TRY(mark_writing(job.directory, file));
+          PMIO_TRY(mark_writing(job.directory, file, options_.open_log));
         }
       }
     }
@@ -172,7 +172,8 @@ class Run {
 
   void keep(const Job& job, const FileInfo& file) {
     kept_.push_back(file.target);
-    if (!options_.dry_run && changed_.count(&file) == 0) mark_settled(job.directory, file, paths_of(file));
+    if (!options_.dry_run && changed_.count(&file) == 0)
+      mark_settled(job.directory, file, paths_of(file), options_.open_log);
   }
 
   // Another job may have opened the same file by another name.

@@ -199,17 +199,18 @@ bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std:
   return state.ok() && changed_since((*mark.value()).bytes(), *state, this_boot());
 }
 
-Status mark_writing(const LogDirectory& job, const FileInfo& file) {
+Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log) {
   if (!job.has(mark_name(file))) return {};
-  auto medium = open_medium(job.path(), Durability::always);
+  auto medium = open_log(job.path(), Durability::always);
   if (!medium.ok()) return medium.status();
   auto mark = TargetMark::open(**medium, mark_name(file));
   return mark.ok() ? mark->writing() : Status();  // one that cannot be opened says nothing, now and later
 }
 
-void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths) {
+void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths,
+                  const MediumOpener& open_log) {
   if (!job.has(mark_name(file))) return;
-  auto medium = open_medium(job.path(), Durability::always);
+  auto medium = open_log(job.path(), Durability::always);
   const auto target = open_target(file, paths);
   if (!medium.ok() || !target.ok()) return;
   auto mark = TargetMark::open(**medium, mark_name(file));

@@ -20,9 +20,10 @@ struct FileRecovery {
 // (log/target_mark.h). Where it cannot be looked at, recover_file says why.
 bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths);
 // The mark says that the file is being written, before recovery does, lest a repetition take it for a change.
-Status mark_writing(const LogDirectory& job, const FileInfo& file);
+Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log);
 // Recovery leaves the file as it is now, with the log kept.
-void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths);
+void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths,
+                  const MediumOpener& open_log);
 
 // The job must be dead, and locked unless dry_run.
 FileOutcome recover_file(const LogDirectory& job, const FileInfo& file, const FileRecovery& options);

@@ -1,5 +1,6 @@
-// Writes the seed corpora: make_seeds <directory>. Valid segments of some shapes in the fuzzer's input form,
-// and ledgers.
+// Writes the seed corpora, those in tests/fuzz/corpus too: make_seeds <directory>. Valid segments of some
+// shapes in the fuzzer's input form, ledgers, control blocks, hints, and whole log directories of them. What
+// is zero at the end of an input is left out: the fuzzers put it back.
 #include <stdlib.h>
 
 #include <cstdio>
@@ -13,63 +14,96 @@
 namespace fs = std::filesystem;
 using namespace pmio;
 
+static std::vector<char> trimmed(std::vector<char> bytes) {
+  while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
+  return bytes;
+}
+
 static void write_file(const fs::path& path, const std::vector<char>& bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-static void write_segment(const fs::path& path, Region& region, const SegmentWriter& writer, char mode) {
+static std::vector<char> segment_input(Region& region, const SegmentWriter& writer, char mode) {
   const char* base = reinterpret_cast<const char*>(region.data());
   std::vector<char> input{mode, static_cast<char>(writer.records())};
   for (uint32_t i = 0; i < writer.records(); ++i) {
     const char* record = base + region.size_bytes() - sizeof(LogRecord) * (i + 1);
     input.insert(input.end(), record, record + sizeof(LogRecord));
   }
-  input.insert(input.end(), base, base + kHeaderBytes + writer.data_bytes());
-  write_file(path, input);
+  // With checksums put right, data of zeros are as good.
+  input.insert(input.end(), base, base + kHeaderBytes + ((mode & 1) != 0 ? 0 : writer.data_bytes()));
+  return trimmed(std::move(input));
+}
+
+static void add_piece(std::vector<char>* directory, char kind, const std::vector<char>& bytes) {
+  directory->insert(directory->end(),
+                    {kind, static_cast<char>(bytes.size() & 255), static_cast<char>(bytes.size() >> 8)});
+  directory->insert(directory->end(), bytes.begin(), bytes.end());
 }
 
 static bool make_segments(const fs::path& corpus, Medium& medium) {
   auto region = medium.create("segment", kMinSegmentBytes);
   if (!region.ok()) return false;
-  const std::vector<std::byte> data(2048, std::byte{0x5a});
-  for (int shape = 0; shape < 8; ++shape) {
+  const std::vector<std::byte> data(200, std::byte{0x5a});
+  for (int shape = 0; shape < 6; ++shape) {
     auto writer = SegmentWriter::format(**region, {1, 0, 0, 2, {1, 2, 3}, "/data/out.nc"});
     if (!writer.ok()) return false;
     for (int i = 0; i < shape; ++i) {
       const bool vector = (shape + i) % 2;
       writer->append(vector ? Vector{i * 100, 8, 24, 5} : Vector{i * 100, 40, 0, 1}, data.data(), 1, 1, true);
+      if (!writer->fence().ok()) return false;
     }
-    for (const char mode : {0, 1})
-      write_segment(corpus / ("shape" + std::to_string(shape) + "-" + std::to_string(mode)), **region,
-                    *writer, mode);
+    if (shape == 5 && !writer->seal().ok()) return false;
+    const std::string name = "shape" + std::to_string(shape);
+    write_file(corpus / "segment" / name, segment_input(**region, *writer, 1));
+    if (shape == 2)
+      write_file(corpus / "segment" / (name + "-as-it-is"), segment_input(**region, *writer, 0));
+    std::vector<char> directory;
+    add_piece(&directory, static_cast<char>(shape % 3), segment_input(**region, *writer, 3));
+    if (shape % 2 == 1) add_piece(&directory, 3, {'P', 'M', 'I', 'O', 'L', 'D', 'R', '1', 1});
+    if (shape == 4) add_piece(&directory, 4, {'P', 'M', 'I', 'O', 'C', 'T', 'L', '2'});
+    const std::string statistics = R"({"rank":0,"counters":{"append_ns":5}})";
+    if (shape == 3) add_piece(&directory, 5, {statistics.begin(), statistics.end()});
+    write_file(corpus / "directory" / name, directory);
   }
   return true;
 }
 
 static bool make_ledgers(const fs::path& corpus, Medium& medium) {
   auto ledger = Ledger::create(medium, "ledger", 4);
-  for (uint32_t round = 0; ledger.ok() && round < 5; ++round) {
+  for (uint32_t round = 0; ledger.ok() && round < 3; ++round) {
     LedgerState state;
     state.entries.resize(round, {round, 1, 2, 3});
     if (!ledger->update(state).ok()) return false;
     std::ifstream file(medium.directory() + "/ledger", std::ios::binary);
     std::vector<char> input{static_cast<char>(round & 1)};
     input.insert(input.end(), std::istreambuf_iterator<char>(file), {});
-    write_file(corpus / ("round" + std::to_string(round)), input);
+    // The second half is found by its place.
+    if (round < 2) input = trimmed(std::move(input));
+    write_file(corpus / "ledger" / ("round" + std::to_string(round)), input);
   }
   return ledger.ok();
+}
+
+static void make_texts(const fs::path& corpus) {
+  const std::string hints[] = {"*.nc:pmio_log_size=64MiB:pmio_mode=log,out*:striping_unit=1048576",
+                               "pmio_dir=/dev/shm/x", "*:pmio_durability=always:romio_cb_write=enable"};
+  for (size_t i = 0; i < std::size(hints); i++)
+    write_file(corpus / "hints" / std::to_string(i), {hints[i].begin(), hints[i].end()});
+  write_file(corpus / "control" / "of-one-rank", {3, 1});
+  write_file(corpus / "control" / "as-it-is", {2, 1});
 }
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_seeds <directory>\n"), 2;
   const fs::path corpus = argv[1];
-  fs::create_directories(corpus / "segment");
-  fs::create_directories(corpus / "ledger");
+  for (const char* name : {"segment", "ledger", "control", "hints", "directory"})
+    fs::create_directories(corpus / name);
+  make_texts(corpus);
   std::string scratch = fs::temp_directory_path() / "pmio-seeds-XXXXXX";
   if (mkdtemp(scratch.data()) == nullptr) return std::perror("mkdtemp"), 1;
   auto medium = open_medium(scratch, Durability::none);
-  const bool made =
-      medium.ok() && make_segments(corpus / "segment", **medium) && make_ledgers(corpus / "ledger", **medium);
+  const bool made = medium.ok() && make_segments(corpus, **medium) && make_ledgers(corpus, **medium);
   fs::remove_all(scratch);
   return made ? 0 : 1;
 }
