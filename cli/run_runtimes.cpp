@@ -6,10 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#ifndef PMIO_RELATIVE_LIBDIR
-#define PMIO_RELATIVE_LIBDIR "../lib"
-#endif
-
 namespace pmio::cli {
 
 namespace fs = std::filesystem;
@@ -32,9 +28,18 @@ static Runtime runtime_of(const nlohmann::json& entry, const fs::path& directory
   return runtime;
 }
 
+// Installed, the libraries have a directory of their own below <prefix>; in the build tree they are in lib.
+static fs::path find_map() {
+  const fs::path command = executable_directory();
+  const fs::path installed = (command / PMIO_INSTALLED_RUNTIMES / "pmio-mpi.json").lexically_normal();
+  const fs::path built = (command / "../lib/pmio-mpi.json").lexically_normal();
+  std::error_code error;
+  return fs::exists(installed, error) ? installed : built;
+}
+
 Result<std::vector<Runtime>> load_runtimes() {
-  const fs::path directory = (fs::path(executable_directory()) / PMIO_RELATIVE_LIBDIR).lexically_normal();
-  const fs::path map = directory / "pmio-mpi.json";
+  const fs::path map = find_map();
+  const fs::path directory = map.parent_path();
   std::ifstream input(map);
   if (!input)
     return Status(Code::io, "cannot read " + map.string() + ": is pmio completely built or installed?");

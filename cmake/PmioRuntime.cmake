@@ -21,10 +21,12 @@ function(pmio_add_runtime tag sources)
   set(exports ${CMAKE_CURRENT_SOURCE_DIR}/mpi/exports.map)
   add_library(${target} SHARED ${sources})
   add_dependencies(${target} pmio_entry_points)
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME pmio-${tag} LINK_DEPENDS ${exports})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME pmio-${tag} EXPORT_NAME runtime-${tag} LINK_DEPENDS ${exports})
   target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
   target_compile_definitions(${target} PRIVATE PMIO_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(${target} PRIVATE pmio_core pmio_mpi_${tag} ${CMAKE_DL_LIBS})
+  # A program that links it has every MPI function from it: the linker would drop the MPI library, which comes after.
+  target_link_libraries(${target} PRIVATE pmio_core pmio_mpi_${tag} ${CMAKE_DL_LIBS} INTERFACE pmio_api -Wl,--no-as-needed)
   target_link_options(${target} PRIVATE
     -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--version-script=${exports})
   if(NOT PMIO_SANITIZE)
@@ -32,7 +34,16 @@ function(pmio_add_runtime tag sources)
   endif()
 endfunction()
 
+# include/pmio/pmio.h, as programs see it.
+function(pmio_add_api)
+  add_library(pmio_api INTERFACE)
+  set_target_properties(pmio_api PROPERTIES EXPORT_NAME api)
+  target_include_directories(pmio_api INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
 function(pmio_add_runtimes)
+  pmio_add_api()
   # Those that know no MPI are the core's, where tests and tools can use them.
   set(plain mpi/hints.cpp mpi/shared_pointer.cpp)
   target_sources(pmio_core PRIVATE ${plain})

@@ -1,0 +1,103 @@
+# What `cmake --install` and CPack put where. Nothing installed names the prefix, so that it can be moved as a whole:
+#
+#   bin/pmio
+#   lib/pmio/                      the runtime libraries and pmio-mpi.json, which `pmio run` reads
+#   lib/cmake/pmio, lib/pkgconfig  for programs that use include/pmio/pmio.h
+#   share/man, share/modulefiles, share/doc/pmio, share/pmio
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(PMIO_RUNTIME_DESTINATION ${CMAKE_INSTALL_LIBDIR}/pmio)
+# The runtime libraries as seen from the command, wherever the prefix is.
+file(RELATIVE_PATH PMIO_RUNTIMES_FROM_COMMAND ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/pmio)
+
+function(pmio_install_runtimes)
+  install(TARGETS pmio_api EXPORT pmio)
+  get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+  foreach(tag IN LISTS tags)
+    install(TARGETS pmio_runtime_${tag} EXPORT pmio DESTINATION ${PMIO_RUNTIME_DESTINATION})
+  endforeach()
+  install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/pmio-mpi.json DESTINATION ${PMIO_RUNTIME_DESTINATION})
+endfunction()
+
+# What leads from a directory below the prefix back to the prefix, such as "../..".
+function(pmio_way_to_prefix directory result)
+  file(RELATIVE_PATH way ${directory} ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" way ${way})
+  set(${result} ${way} PARENT_SCOPE)
+endfunction()
+
+# configure_file of packaging/<source>.in, installed as <destination>/<name>.
+function(pmio_install_configured source destination name)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/${source}.in ${PROJECT_BINARY_DIR}/packaging/${name} @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/packaging/${name} DESTINATION ${destination})
+endfunction()
+
+function(pmio_install_development_files)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pmio DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/pmio)
+  install(EXPORT pmio NAMESPACE pmio:: FILE pmio-targets.cmake DESTINATION ${package})
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/packaging/pmio-config.cmake.in ${PROJECT_BINARY_DIR}/packaging/pmio-config.cmake
+    INSTALL_DESTINATION ${package} PATH_VARS PMIO_RUNTIME_DESTINATION)
+  write_basic_package_version_file(
+    ${PROJECT_BINARY_DIR}/packaging/pmio-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/packaging/pmio-config.cmake ${PROJECT_BINARY_DIR}/packaging/pmio-config-version.cmake
+    DESTINATION ${package})
+
+  set(directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  pmio_way_to_prefix(${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig prefix_from_here)
+  pmio_install_configured(pmio.pc ${directory} pmio.pc)
+  foreach(tag IN LISTS tags)
+    pmio_install_configured(pmio-runtime.pc ${directory} pmio-${tag}.pc)
+  endforeach()
+endfunction()
+
+# pmio_add_manual(<name>.<section> <page of docs>...): docs/man/<name>.<section>.md, then the pages of docs, as one.
+function(pmio_add_manual name)
+  set(sources docs/man/${name}.md ${ARGN})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  set(script ${PROJECT_SOURCE_DIR}/packaging/manual.py)
+  set(page ${PROJECT_BINARY_DIR}/man/${name})
+  add_custom_command(
+    OUTPUT ${page}
+    COMMAND ${Python3_EXECUTABLE} -B ${script} --version ${PROJECT_VERSION} --output ${page} ${sources}
+    DEPENDS ${script} ${sources}
+    COMMENT "Writing the manual page ${name}")
+  set_property(GLOBAL APPEND PROPERTY PMIO_MANUALS ${page})
+  cmake_path(GET name EXTENSION LAST_ONLY section)
+  string(REPLACE "." "man" directory ${section})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/${directory})
+endfunction()
+
+function(pmio_install_documents)
+  pmio_add_manual(pmio.1)
+  pmio_add_manual(pmio-recover.1 docs/recovery.md)
+  pmio_add_manual(pmio-hints.7 docs/hints.md)
+  get_property(manuals GLOBAL PROPERTY PMIO_MANUALS)
+  add_custom_target(manuals ALL DEPENDS ${manuals})
+  install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+endfunction()
+
+# What a site puts to use: modules for its users, examples for its batch system and its nodes.
+function(pmio_install_site_files)
+  set(modules ${CMAKE_INSTALL_DATAROOTDIR}/modulefiles/pmio)
+  pmio_way_to_prefix(${CMAKE_INSTALL_FULL_DATAROOTDIR}/modulefiles/pmio prefix_from_here)
+  pmio_install_configured(modulefile ${modules} ${PROJECT_VERSION})
+  pmio_install_configured(modulefile.lua ${modules} ${PROJECT_VERSION}.lua)
+  foreach(folder IN ITEMS slurm systemd)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/contrib/${folder})
+      install(DIRECTORY ${PROJECT_SOURCE_DIR}/contrib/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio USE_SOURCE_PERMISSIONS)
+    endif()
+  endforeach()
+endfunction()
+
+function(pmio_install)
+  pmio_install_runtimes()
+  pmio_install_development_files()
+  pmio_install_documents()
+  pmio_install_site_files()
+endfunction()
