@@ -1,0 +1,41 @@
+# A Spack recipe. pmio is built from a checkout, for the one MPI of the spec:
+#
+#   spack repo create ~/spack-pmio pmio_site   # says where it is; this file becomes packages/pmio/package.py there
+#   spack repo add <that place>
+#   spack dev-build pmio@0.1.0 ^mpich          # in the checkout
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class Pmio(CMakePackage):
+    """Makes the MPI-IO of unmodified programs about as fast as the memory that is close to them: writes are appended to a
+    log in node-local memory and brought to the file in the background."""
+
+    version("0.1.0")
+
+    license("BSD-3-Clause")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("python@3.9:", type="build")
+    depends_on("cli11@2.3:", type="build")
+    depends_on("nlohmann-json@3.11:", type="build")
+    depends_on("isa-l@2.30:")
+    depends_on("mpi")
+    depends_on("pmdk@1.11:")  # libpmem2
+
+    conflicts("%gcc@:11", msg="pmio is C++20")
+
+    generator("ninja")
+
+    def cmake_args(self):
+        return [
+            self.define("PMIO_MPICC", self.spec["mpi"].mpicc),
+            self.define("PMIO_TESTS", False),
+            self.define("PMIO_BENCH", False),
+        ]
