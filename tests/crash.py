@@ -84,9 +84,7 @@ class Round:
         command += mpi_processes.with_environment(self.settings(), self.preload())
         command += [self.program, "write", self.progress_file, self.file, self.seed, self.options.calls]
         self.output = (self.scratch / "output").open("w+")
-        # Its own: a killed launcher leaves sockets there, at which a later one with the same process id would stumble.
-        environment = {**harness.environment(self.mpi), "TMPDIR": str(self.scratch)}
-        return mpi_processes.start([str(word) for word in command], environment, self.output)
+        return mpi_processes.start([str(word) for word in command], harness.environment(self.mpi), self.output)
 
     def wait_for_moment(self, job):
         """A random call, or one around which the file is closed; then a little while longer."""

@@ -43,10 +43,7 @@ def main():
         settings.update(PMIO_DIR=scratch.name + "/logs", PMIO_REGISTRY=scratch.name, PMIO_BACKGROUND="off", PMIO_LOG_SIZE="16M")
         command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [mpi.runtime, faults])]
         command += [Path(options.build) / "tests" / "mpi" / f"{program}-{mpi.tag}", scratch.name + "/file", *arguments]
-        # A launcher's own: one that was killed leaves sockets at which a later one of the same process id stumbles.
-        with tempfile.TemporaryDirectory(prefix="pmio-launcher-") as sockets:
-            env = {**harness.environment(mpi), "TMPDIR": sockets}
-            return mpi_processes.run([str(word) for word in command], env, 60)
+        return mpi_processes.run([str(word) for word in command], harness.environment(mpi), 60)
 
     def check(name, holds, output):
         nonlocal failures

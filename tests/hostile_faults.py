@@ -49,13 +49,11 @@ class Faults:
         command += [self.build / "tests" / "mpi" / f"{program}-{self.mpi.tag}", *arguments]
         return [str(word) for word in command]
 
-    def start(self, command, where):
-        # A launcher's own: one that was killed leaves sockets at which a later one of the same process id stumbles.
-        sockets = tempfile.mkdtemp(prefix="tmp-", dir=where)
-        return mpi_processes.start(command, {**harness.environment(self.mpi), "TMPDIR": sockets})
+    def start(self, command):
+        return mpi_processes.start(command, harness.environment(self.mpi))
 
     def job(self, program, arguments, logs, **settings):
-        return mpi_processes.finish(self.start(self.command(program, arguments, logs, settings), logs.parent), 60)
+        return mpi_processes.finish(self.start(self.command(program, arguments, logs, settings)), 60)
 
     def write(self, target, logs, *command, **settings):
         return self.job("full_target", [target, MIB, *command], logs, **settings)
@@ -168,7 +166,7 @@ class Faults:
         target, logs = self.fresh()
         second = target.parent / "second"
         jobs = [
-            self.start(self.command("full_target", [path, MIB], logs, {}), logs.parent)
+            self.start(self.command("full_target", [path, MIB], logs, {}))
             for path in (target, second)
         ]
         done = [mpi_processes.finish(job, 60) for job in jobs]

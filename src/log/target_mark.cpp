@@ -86,10 +86,15 @@ bool TargetMark::blank() const { return !parse(bytes_of(*region_)); }
 Status TargetMark::writing() {
   const auto now = parse(bytes_of(*region_));
   if (now && now->state == kMarkWriting) return {};
+  TargetMarkRecord before;
+  std::memcpy(&before, region_->data(), sizeof before);
   const TargetMarkRecord record = make(kMarkWriting, {});
   region_->copy(0, &record, sizeof record);
   region_->flush(0, sizeof record);
-  return region_->sync();
+  Status status = region_->sync();
+  // Not durable, so nobody may take it for said: the next one tries again.
+  if (!status.ok()) region_->copy(0, &before, sizeof before);
+  return status;
 }
 
 void TargetMark::settled(const FileState& state) {

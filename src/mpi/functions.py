@@ -1,6 +1,6 @@
 """The functions of MPI that pmio stands in front of: chapter 14 of the MPI standard (I/O), and the three around it.
 
-One table for every generated thing: the C entry points, which serve Fortran too (docs/decisions/0006-fortran.md), and tests
+One table for every generated thing: the C entry points, which serve Fortran too (docs/decisions/0009-fortran.md), and tests
 that call or count every function. A function's class says what its entry point does:
 
   whole      pmio's function does it all, and calls the library itself

@@ -2,9 +2,13 @@
 // left its bytes, a call that was acknowledged has, before and after it.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "explore.h"
+#include "log/target_mark.h"
+#include "spoiled_medium.h"
 
 namespace pmio::fault {
 namespace {
@@ -57,6 +61,38 @@ TEST(Failure, EveryNewFile) {
   fail_each(Event::create,
             {{Call::write, 1, 0, 100}, fill, {Call::drain, 1}, fill, fill, {Call::write, 0, 10, 50}}, false,
             97);
+}
+
+class SyncFailsOnce final : public SpoiledRegion {
+ public:
+  using SpoiledRegion::SpoiledRegion;
+  Status sync() override { return failed_ ? good_->sync() : (failed_ = true, Status(Code::io, "sync", EIO)); }
+
+ private:
+  bool failed_ = false;
+};
+
+// A mark that could not be made durable is not taken for said by the next round.
+TEST(Failure, OfTheTargetsMark) {
+  char pattern[] = "/dev/shm/pmio-mark-XXXXXX";
+  const std::string directory = mkdtemp(pattern);
+  auto plain = open_medium(directory, Durability::none);
+  ASSERT_TRUE(plain.ok());
+  SpoiledMedium medium(std::move(*plain), "mark", [](std::unique_ptr<Region> region) {
+    return std::make_unique<SyncFailsOnce>(std::move(region));
+  });
+  auto mark = TargetMark::create(medium, "mark");
+  ASSERT_TRUE(mark.ok());
+  mark->settled({100, 5000});
+  const auto tells = [&] {
+    auto region = medium.open("mark", true);
+    return changed_since({(*region)->data(), (*region)->size_bytes()}, {101, 5000}, this_boot());
+  };
+  EXPECT_FALSE(mark->writing().ok());
+  EXPECT_TRUE(tells());  // as before
+  EXPECT_TRUE(mark->writing().ok());
+  EXPECT_FALSE(tells());
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@ A program passes when it exits with 0 in time. Plain means: nothing preloaded. E
 which must be empty of jobs afterwards: a program that ends well leaves nothing behind.
 """
 
+import atexit
+import functools
 import json
 import os
 import shutil
@@ -57,6 +59,14 @@ def load_mpis(build):
     return [mpi for mpi in mpis if mpi.runtime.exists()]
 
 
+@functools.cache
+def launchers_directory():
+    """Of this process, gone when it ends. The path is short: that of a socket must not exceed 107 bytes."""
+    directory = tempfile.TemporaryDirectory(prefix="omp-", dir="/tmp")
+    atexit.register(directory.cleanup)
+    return directory.name
+
+
 def environment(mpi):
     env = dict(os.environ)
     for name in [name for name in env if name.startswith("PMIO_")]:
@@ -69,6 +79,8 @@ def environment(mpi):
             PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
             OMPI_MCA_btl_vader_single_copy_mechanism="none",
         )
+        # A launcher's own: one that was killed leaves sockets at which a later one with the same process id stumbles.
+        env["TMPDIR"] = tempfile.mkdtemp(prefix="", dir=launchers_directory())
         if os.geteuid() == 0:
             env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return env
