@@ -43,7 +43,9 @@ Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& mem
   // A filetype without bytes takes nothing and gives nothing.
   if (memory.bytes() == 0 || handle.view.filetype->size == 0) return {};
   if (!handle.view.reaches(etype_offset, memory.bytes())) {
-    return {Code::invalid, "a transfer beyond the largest file offset"};
+    return {Code::invalid,
+            "a transfer beyond the largest file offset, or beyond the first of filetypes that overlap each "
+            "other"};
   }
   if (t.direction == Direction::write) {
     PMIO_TRY(write_at(handle, etype_offset, memory, collective_call));

@@ -45,6 +45,8 @@ Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Da
   if (!is_native(datarep)) return leave_view_to_library(handle);
   Result<FileView> view = FileView::make(disp, etype, filetype);
   if (!view.ok()) return refuse_view(handle, view.status());
+  // Nobody else must know, and the library has the tiles that the view leaves out.
+  if (handle.ranks == 1 && !view->filetype->monotonic) return leave_view_to_library(handle);
   if (info != MPI_INFO_NULL) read_info(info, handle.rank == 0, &handle.hints);
   HeldType held_etype(etype), held_filetype(filetype);
   const std::lock_guard lock(handle.pointer_mutex);

@@ -21,9 +21,10 @@ struct FlatType {
   uint64_t size = 0;   // data bytes, == pattern.size
   int64_t lb = 0;      // bytes, as MPI_Type_get_extent tells
   int64_t extent = 0;  // bytes, == pattern.extent
-  // What MPI demands of a filetype (14.3): no negative offset, and bytes that ascend without overlap, from
-  // tile to tile too. True for empty types.
-  bool monotonic = false;
+  // What MPI demands of a filetype (14.3): no negative offset, and bytes that ascend without overlap within a
+  // tile. True for empty types.
+  bool ascending = false;
+  bool monotonic = false;  // ascending, from tile to tile too
 };
 
 // nullptr: the type is MPI_DATATYPE_NULL, too fragmented (kMaxParts), too large for int64_t or of an unknown

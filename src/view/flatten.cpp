@@ -5,17 +5,23 @@
 namespace pmio {
 namespace {
 
-// See FlatType::monotonic.
-bool is_monotonic(const Pattern& pattern) {
-  if (pattern.parts.empty()) return true;
+// See FlatType::ascending.
+bool is_ascending(const Pattern& pattern) {
   int64_t end = 0;
   for (const Vector& part : pattern.parts) {
     if (part.offset < end) return false;
     if (part.count > 1 && part.stride < static_cast<int64_t>(part.block_length)) return false;
     end = part.end();
   }
+  return true;
+}
+
+// Whether a tile begins only where the one before it, which is ascending, has ended.
+bool tiles_are_apart(const Pattern& pattern) {
+  if (pattern.parts.empty()) return true;
   int64_t next_tile = 0;
-  return !__builtin_add_overflow(pattern.parts[0].offset, pattern.extent, &next_tile) && next_tile >= end;
+  return !__builtin_add_overflow(pattern.parts[0].offset, pattern.extent, &next_tile) &&
+         next_tile >= pattern.parts.back().end();
 }
 
 bool size_is_countable(const std::vector<Vector>& parts) {
@@ -45,7 +51,8 @@ std::shared_ptr<const FlatType> Flattener::flatten(MPI_Datatype type) {
   flat->size = flat->pattern.size;
   flat->lb = lb;
   flat->extent = extent;
-  flat->monotonic = is_monotonic(flat->pattern);
+  flat->ascending = is_ascending(flat->pattern);
+  flat->monotonic = flat->ascending && tiles_are_apart(flat->pattern);
   // Better no speed than wrong bytes, should an MPI's decoding not tell all.
   return flat->size == static_cast<uint64_t>(size) ? flat : nullptr;
 }

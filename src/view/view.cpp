@@ -39,7 +39,7 @@ Result<FileView> FileView::make(int64_t displacement, MPI_Datatype etype, MPI_Da
   if (view.filetype->size % view.etype->size != 0) {
     return Status(Code::invalid, "the filetype is not made of whole etypes");
   }
-  if (!view.filetype->monotonic)
+  if (!view.filetype->ascending)
     return Status(Code::unsupported, "a filetype whose bytes overlap or don't ascend");
   return view;
 }
@@ -68,6 +68,9 @@ bool FileView::reaches(int64_t etype_offset, uint64_t bytes) const {
   if (end > std::numeric_limits<int64_t>::max()) return false;
   const __int128 tile = end / static_cast<__int128>(pattern.size);
   const int64_t tile_end = pattern.parts.back().end();
+  if (!filetype->monotonic &&
+      (end > pattern.size || displacement > std::numeric_limits<int64_t>::max() - tile_end))
+    return false;
   return displacement + tile * pattern.extent + tile_end <= std::numeric_limits<int64_t>::max();
 }
 
@@ -83,9 +86,9 @@ uint64_t FileView::bytes_before(int64_t file_offset) const {
   const int64_t distance = file_offset - displacement;
   const int64_t first = pattern.parts.front().offset;
   if (distance <= first) return 0;
-  // Tiles don't overlap, but one may begin before the holes of the one before it end: count from the first
-  // data byte.
-  const int64_t tile = (distance - first) / pattern.extent;
+  // Tiles that count don't overlap, but one may begin before the holes of the one before it end: count from
+  // the first data byte.
+  const int64_t tile = filetype->monotonic ? (distance - first) / pattern.extent : 0;
   return static_cast<uint64_t>(tile) * pattern.size +
          tile_bytes_before(pattern, distance - tile * pattern.extent);
 }

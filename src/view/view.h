@@ -22,7 +22,8 @@ struct FileView {
 
   // invalid: a negative displacement, or a filetype that is not made of etypes. unsupported: what pmio must
   // hand on to the MPI below: a data representation other than native, a type that can't be flattened, an
-  // etype without bytes, a filetype whose bytes overlap or don't ascend. Cheap for types seen before.
+  // etype without bytes, a filetype whose bytes overlap or don't ascend. Of a filetype whose tiles overlap
+  // (HDF5 builds such for one use of it) the view is the first tile. Cheap for types seen before.
   static Result<FileView> make(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype,
                                const std::string& datarep = "native");
   // The view of a file that has just been opened: bytes.
