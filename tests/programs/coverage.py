@@ -7,20 +7,16 @@ From src/mpi/functions.py and from what bindings.py counted in a build directory
   coverage.py check [--build DIRECTORY]     fails where the page says something else than the records that are there
 """
 
-import argparse
 import json
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import call_counter
 import harness
+import pages
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "coverage.md"
+PAGE = pages.ROOT / "docs" / "coverage.md"
 LETTERS = {"C": "C", "mpif.h": "f", "use mpi": "u", "mpi_f08": "8"}
-NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI", "abi": "MPI ABI"}
 FIRST_COLUMNS = ["function", "under pmio", "called by"]
 OUTCOMES = {
     "transfer": "logged",
@@ -54,17 +50,6 @@ no `mpi_f08` for gfortran, and the MPI ABI none at all; other builds of these ha
 """
 
 
-def label(tag):
-    """MPICH 4.0 for mpich-4.0.2: what a patch release does not change."""
-    name, _, version = tag.partition("-")
-    parts = version.split(".")
-    return f"{NAMES[name]} {'.'.join(parts[:2] if name in ('mpich', 'openmpi') else parts[:1])}"
-
-
-def in_order(mpis):
-    return sorted(mpis, key=lambda mpi: (list(NAMES).index(mpi.tag.partition("-")[0]), mpi.tag))
-
-
 def exported(runtime):
     lines = subprocess.run(["nm", "-D", "--defined-only", runtime], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r" (?:T|W) MPI_(\w+)$", lines, re.MULTILINE))
@@ -73,12 +58,12 @@ def exported(runtime):
 def columns(build):
     """{label: {function: cell}} and {function: the programs that call it}, of the records that are there."""
     cells, callers = {}, {f.name: set() for f in call_counter.FUNCTIONS}
-    for mpi in in_order(harness.load_mpis(build)):
+    for mpi in pages.in_order(harness.load_mpis(build)):
         record = build / "tests" / "coverage" / f"{mpi.tag}.json"
         if not record.exists():
             continue
         called, present = json.loads(record.read_text()), exported(mpi.runtime)
-        column = cells.setdefault(label(mpi.tag), {})
+        column = cells.setdefault(pages.label(mpi.tag), {})
         for f in call_counter.FUNCTIONS:
             by_binding = {b: [p for p, names in programs.items() if f.name in names] for b, programs in called.items()}
             callers[f.name].update(program for programs in by_binding.values() for program in programs)
@@ -87,29 +72,19 @@ def columns(build):
     return cells, callers
 
 
-def row(words):
-    return "| " + " | ".join(words) + " |\n"
-
-
 def page(build):
     cells, callers = columns(build)
-    text = HEAD + row([*FIRST_COLUMNS, *cells]) + row(["---"] * (len(FIRST_COLUMNS) + len(cells)))
+    if not cells:
+        return None
+    rows = []
     for f in call_counter.FUNCTIONS:
         first = [f"`MPI_{f.name}`", OUTCOMES[f.kind], ", ".join(sorted(callers[f.name]))]
-        text += row([*first, *(column[f.name] for column in cells.values())])
-    return text
+        rows.append([*first, *(column[f.name] for column in cells.values())])
+    return HEAD + pages.table([*FIRST_COLUMNS, *cells], rows)
 
 
-def table_of(text):
-    """{function: {column: cell}}"""
-    lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
-    return {cells[0]: dict(zip(lines[0], cells)) for cells in lines[2:]} if lines else {}
-
-
-def complaints(build):
+def complaints(now, filed):
     """Where the page on file differs from one made now; columns without a record here are not judged."""
-    now = table_of(page(build))
-    filed = table_of(PAGE.read_text()) if PAGE.exists() else {}
     if list(now) != list(filed):
         yield "the functions of the page are not those of src/mpi/functions.py"
         return
@@ -122,23 +97,5 @@ def complaints(build):
                 yield f"{function}, {column}: the page has {known}, the records {cell}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("write", "check"))
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    options = parser.parse_args()
-    if not columns(options.build)[0]:
-        harness.skip("bindings.py has left no records in the build directory")
-    if options.action == "write":
-        PAGE.write_text(page(options.build))
-        return 0
-    found = list(complaints(options.build))
-    for complaint in found:
-        print(complaint)
-    if found:
-        print("write it again: tests/programs/coverage.py write", file=sys.stderr)
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(pages.main(__doc__, PAGE, page, complaints))

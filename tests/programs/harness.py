@@ -142,6 +142,23 @@ def print_table(header, rows):
         print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
+def _client_record(build, client, mpi):
+    return Path(build) / "tests" / "clients" / f"{client}.{mpi.tag}.json"
+
+
+def record_client(build, client, mpi, results):
+    """Leaves for clients_page.py what became of a client's cases: {case: "identical", "equal" or what else}."""
+    record = _client_record(build, client, mpi)
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_text(json.dumps(results, indent=1))
+
+
+def read_client(build, client, mpi):
+    """What record_client left; empty where it did not."""
+    record = _client_record(build, client, mpi)
+    return json.loads(record.read_text()) if record.exists() else {}
+
+
 def skip(reason):
     print(f"skipped: {reason}")
     raise SystemExit(SKIPPED)
