@@ -53,6 +53,8 @@ def main():
         ("program", "ranks", "bytes plain", "bytes pmio", "bytes logged", "h5diff"),
         [("parallel h5py", options.ranks, *sizes, logged, verdict)],
     )
+    if pmio:
+        harness.record_client(options.build, "h5py", mpis[0], {"h5py_writer.h5": verdict})
     if difference.returncode != 0:
         print(difference.stdout + difference.stderr)
     return 0 if difference.returncode == 0 else 1

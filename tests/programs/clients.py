@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: what they read back is right, the files are the same, the
+hints that they tell are the same but for pmio's own, and the data went through the log.
+
+The programs are in clients/, see client.h. What became of each case is kept in the build directory for clients_page.py.
+"""
+
+import argparse
+import filecmp
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import harness
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = Path(__file__).resolve().parent / "clients"
+
+
+@dataclass(frozen=True)
+class Client:
+    programs: tuple
+    # pkg-config's name of the library by the MPI that the distribution builds it with; empty: it needs none.
+    packages: dict = field(default_factory=dict)
+    headers: str = ""  # where the library's are, below its directory, if pkg-config does not tell
+    # Files in whose gaps HDF5 writes what its memory happened to hold, so that two plain runs differ too.
+    undetermined: tuple = ()
+
+
+CLIENTS = {
+    "kernels": Client(("kernels", "hints")),
+    "hdf5": Client(
+        ("hdf5", "olam"), {"mpich-4": "hdf5-mpich", "openmpi-4": "hdf5-openmpi"},
+        undetermined=("deflate", "space-page"),
+    ),
+    "pnetcdf": Client(("pnetcdf",), {"openmpi-4": "pnetcdf"}),
+    "netcdf": Client(("netcdf",), {"openmpi-4": "netcdf-pnetcdf"}, "netcdf/pnetcdf/include", undetermined=("deflate",)),
+}  # fmt: skip
+
+
+@dataclass
+class Case:
+    hints: set = field(default_factory=set)
+    stored_bytes: int = 0
+
+
+def read_report(path):
+    """{file: Case} of a report, see client.h."""
+    cases = {}
+    for line in path.read_text().splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind == "case":
+            case = cases[rest] = Case()
+        elif kind == "hint":
+            case.hints.add(rest)
+        else:
+            case.stored_bytes += int(rest)
+    return cases
+
+
+def library_flags(client, mpi):
+    """What the compiler must be told; ends as skipped where the library is not installed."""
+    if not client.packages:
+        return []
+    names = [name for prefix, name in client.packages.items() if mpi.tag.startswith(prefix)]
+    if not names:
+        harness.skip(f"no package of the library is built with {mpi.tag}")
+
+    def ask(*question):
+        return subprocess.run(["pkg-config", *question, names[0]], capture_output=True, text=True, check=False)
+
+    answer = ask("--cflags", "--libs")
+    if answer.returncode != 0:
+        harness.skip(f"{names[0]} is not installed")
+    headers = f"{ask('--variable=libdir').stdout.strip()}/{client.headers}"
+    return ([f"-I{headers}"] if client.headers else []) + answer.stdout.split()
+
+
+def difference(client, name, plain, under):
+    """"identical", "equal" (to h5diff, where bytes are not determined), or what is wrong."""
+    if not under.exists():
+        return "MISSING"
+    undetermined = name.startswith(client.undetermined) if client.undetermined else False
+    if not undetermined:
+        return "identical" if filecmp.cmp(plain, under, shallow=False) else "DIFFERENT"
+    run = subprocess.run(["h5diff", "-v", str(plain), str(under)], capture_output=True, text=True, check=False)
+    return "equal" if run.returncode == 0 else "DIFFERENT"
+
+
+def hint_complaint(plain, under):
+    """What is wrong with the hints under pmio; "" where nothing is, or the client tells none."""
+    own = {hint for hint in under.hints if hint.startswith("pmio_")}
+    if under.hints - own != plain.hints:
+        return "other hints: " + ", ".join(sorted((under.hints - own) ^ plain.hints))
+    return "not logged" if own and "pmio_mode=log" not in own else ""
+
+
+def run_program(mpi, binary, options, directory, pmio):
+    directory.mkdir()
+    run = harness.run(mpi, options.ranks, [str(binary)], directory=directory, pmio=pmio, statistics=True)
+    if run.verdict != "pass":
+        print(run.output[:4000])
+        raise SystemExit(f"{binary.name} {'under pmio' if pmio else 'plain'}: {run.verdict} {run.leftovers}")
+    return run.logged_bytes
+
+
+def compare(client, mpi, program, options, scratch):
+    """{file: verdict}, bytes stored, bytes logged."""
+    binary = scratch / program
+    flags = library_flags(client, mpi)
+    subprocess.run([mpi.mpicc, "-O1", str(SOURCES / f"{program}.c"), "-o", str(binary), *flags], check=True)
+    plain, under = scratch / f"{program}-plain", scratch / f"{program}-pmio"
+    run_program(mpi, binary, options, plain, None)
+    logged = run_program(mpi, binary, options, under, None if options.plain_only else options.build.resolve() / "bin" / "pmio")
+    cases, cases_under = read_report(plain / "report"), read_report(under / "report")
+    verdicts = {}
+    for name, case in cases.items():
+        same = difference(client, name, plain / name, under / name)
+        verdicts[name] = hint_complaint(case, cases_under[name]) or same
+    return verdicts, sum(case.stored_bytes for case in cases.values()), logged
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser.add_argument("--mpi", required=True, help="tag of an MPI")
+    parser.add_argument("--client", required=True, choices=CLIENTS)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--plain-only", action="store_true", help="compare two plain runs")
+    options = parser.parse_args()
+    found = [mpi for mpi in harness.load_mpis(options.build) if mpi.tag == options.mpi]
+    if not found:
+        harness.skip(f"no runtime library for {options.mpi}")
+    client, results, unlogged = CLIENTS[options.client], {}, []
+    with tempfile.TemporaryDirectory(prefix="pmio-clients-") as scratch:
+        for program in client.programs:
+            verdicts, stored, logged = compare(client, found[0], program, options, Path(scratch))
+            results.update(verdicts)
+            print(f"{program}: {stored} bytes of data, {logged} bytes logged")
+            if logged < stored and not options.plain_only:
+                unlogged.append(program)
+    harness.print_table(("file", "plain and pmio"), results.items())
+    if options.plain_only:
+        return 0 if set(results.values()) <= {"identical", "equal"} else 1
+    harness.record_client(options.build, options.client, found[0], results)
+    for program in unlogged:
+        print(f"{program}: not all of its data went through the log")
+    return 1 if unlogged or set(results.values()) - {"identical", "equal"} else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
