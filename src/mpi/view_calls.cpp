@@ -39,7 +39,11 @@ bool is_wrong(MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
 
 Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                      const char* datarep, MPI_Info info) {
-  if (!handle.logs || is_wrong(etype, filetype, datarep)) return std::nullopt;
+  if (!handle.logs) return std::nullopt;
+  // MPI does not ask for it, but its libraries do wait here, and programs count on it: HDF5, between reading
+  // its table of free space and one rank's writing it. Before anything that fails on one rank only.
+  if (handle.ranks > 1) mpi().Barrier(handle.comm);
+  if (is_wrong(etype, filetype, datarep)) return std::nullopt;
   // Not left to the library: Open MPI would take it.
   if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
   if (!is_native(datarep)) return leave_view_to_library(handle);

@@ -32,7 +32,7 @@ CLIENTS = {
     "kernels": Client(("kernels", "hints")),
     "hdf5": Client(
         ("hdf5", "olam"), {"mpich-4": "hdf5-mpich", "openmpi-4": "hdf5-openmpi"},
-        undetermined=("deflate", "space-page"),
+        undetermined=("deflate", "space-page", "space-aggregated-persist"),
     ),
     "pnetcdf": Client(("pnetcdf",), {"openmpi-4": "pnetcdf"}),
     "netcdf": Client(("netcdf",), {"openmpi-4": "netcdf-pnetcdf"}, "netcdf/pnetcdf/include", undetermined=("deflate",)),

@@ -9,22 +9,26 @@ typedef struct {
   hsize_t chunk; /* records per chunk, 0: contiguous */
   int deflate, extend;
   H5F_fspace_strategy_t strategy;
+  int persist; /* free space is kept in the file */
 } Case;
 
+#define AGGREGATED H5F_FSPACE_STRATEGY_FSM_AGGR, 0
 static const Case cases[] = {
-    {"independent.h5", 0, 0, 0, 0, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"collective.h5", 1, 0, 0, 0, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"independent-collective-metadata.h5", 0, 1, 0, 0, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"collective-collective-metadata.h5", 1, 1, 0, 0, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"chunked-independent.h5", 0, 0, 3, 0, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"chunked-collective.h5", 1, 0, 3, 0, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"deflate.h5", 1, 0, 3, 1, 0, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"deflate-extended.h5", 1, 1, 4, 1, 1, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"extended-independent.h5", 0, 0, 4, 0, 1, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"extended-collective.h5", 1, 1, 4, 0, 1, H5F_FSPACE_STRATEGY_FSM_AGGR},
-    {"space-page.h5", 1, 0, 4, 0, 1, H5F_FSPACE_STRATEGY_PAGE},
-    {"space-aggregated-only.h5", 0, 1, 4, 0, 1, H5F_FSPACE_STRATEGY_AGGR},
-    {"space-none.h5", 0, 0, 4, 0, 1, H5F_FSPACE_STRATEGY_NONE},
+    {"independent.h5", 0, 0, 0, 0, 0, AGGREGATED},
+    {"collective.h5", 1, 0, 0, 0, 0, AGGREGATED},
+    {"independent-collective-metadata.h5", 0, 1, 0, 0, 0, AGGREGATED},
+    {"collective-collective-metadata.h5", 1, 1, 0, 0, 0, AGGREGATED},
+    {"chunked-independent.h5", 0, 0, 3, 0, 0, AGGREGATED},
+    {"chunked-collective.h5", 1, 0, 3, 0, 0, AGGREGATED},
+    {"deflate.h5", 1, 0, 3, 1, 0, AGGREGATED},
+    {"deflate-extended.h5", 1, 1, 4, 1, 1, AGGREGATED},
+    {"extended-independent.h5", 0, 0, 4, 0, 1, AGGREGATED},
+    {"extended-collective.h5", 1, 1, 4, 0, 1, AGGREGATED},
+    {"space-page.h5", 1, 0, 4, 0, 1, H5F_FSPACE_STRATEGY_PAGE, 0},
+    {"space-page-persist.h5", 1, 1, 4, 0, 1, H5F_FSPACE_STRATEGY_PAGE, 1},
+    {"space-aggregated-persist.h5", 1, 0, 4, 0, 1, H5F_FSPACE_STRATEGY_FSM_AGGR, 1},
+    {"space-aggregated-only.h5", 0, 1, 4, 0, 1, H5F_FSPACE_STRATEGY_AGGR, 0},
+    {"space-none.h5", 0, 0, 4, 0, 1, H5F_FSPACE_STRATEGY_NONE, 0},
 };
 
 static int first_of(int step, int of_rank) { return step * OWN_RECORDS * ranks + of_rank; }
@@ -78,7 +82,7 @@ static void annotate(hid_t file) {
 static hid_t create_file(const Case* c) {
   hid_t creation = H5Pcreate(H5P_FILE_CREATE), access = access_list(c->collective_metadata);
   must(H5Pset_obj_track_times(creation, 0) >= 0, "H5Pset_obj_track_times");
-  must(H5Pset_file_space_strategy(creation, c->strategy, 0, 1) >= 0, "H5Pset_file_space_strategy");
+  must(H5Pset_file_space_strategy(creation, c->strategy, c->persist, 1) >= 0, "H5Pset_file_space_strategy");
   hid_t file = H5Fcreate(c->file, H5F_ACC_TRUNC, creation, access);
   must(file >= 0, "H5Fcreate");
   H5Pclose(access);
