@@ -134,10 +134,11 @@ Status Drainer::lead(bool write) {
   const uint64_t start = monotonic_ns();
   FileIndex::Leftover leftover;
   std::vector<LedgerEntry> marks;
+  // Before the round begins, for helpers write from then on.
+  if (write) PMIO_TRY(parts_.mark->writing());
   PMIO_TRY(begin_round(write, &leftover, &marks));
   if (write) {
-    Status status = parts_.mark->writing();
-    if (status.ok()) status = write_round(leftover);
+    Status status = write_round(leftover);
     parts_.control->round.active.store(0, std::memory_order_release);
     // busy: a helper died in the middle of a write, which is done again.
     if (!status.ok() && status.code() != Code::busy) settle_mark();

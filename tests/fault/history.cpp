@@ -81,7 +81,8 @@ Run::Run(const Setting& setting, std::string directory, std::string target, Medi
   for (uint32_t rank = 0; rank < kRanks; rank++) {
     JobOptions options;
     options.directory = directory;
-    options.id = job;
+    // The process's own: another test's job of that number would share the directory of its index.
+    options.id = static_cast<uint64_t>(getpid()) << 32 | job;
     options.rank = rank;
     options.ranks = kRanks;
     options.capacity_bytes = 1;  // as few segments as there may be

@@ -32,8 +32,9 @@ runs too. The data went through the log, and the hints that the library tells ar
 
 - *MPI-IO*: `btio-*` write as the NAS benchmark BT-IO does, by nested types, by lines and by vector views; `hints-*` compare
   `MPI_File_get_info`.
-- *HDF5*: transfers and metadata independent or collective; chunked, compressed, extended; the file space strategies; each flushed,
-  closed, reopened and completed. Free space kept in the file is not among them ([semantics.md](semantics.md)). `olam-*` write as the climate model OLAM does, 1,312 bytes at a time all over a dataset.
+- *HDF5*: transfers and metadata independent or collective; chunked, compressed, extended; the file space strategies, also with free
+  space that is kept in the file; each flushed, closed, reopened and completed. `olam-*` write as the climate model OLAM does, 1,312
+  bytes at a time all over a dataset.
 - *netCDF*: netCDF-4 on HDF5, and the 64-bit data format on PnetCDF.
 - *PnetCDF*: collective, independent, nonblocking and buffered puts. Its own burst buffer is not in the distribution's build;
   `pnetcdf.c` tests it where it is.

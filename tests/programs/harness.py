@@ -64,7 +64,14 @@ def launchers_directory():
     """Of this process, gone when it ends. The path is short: that of a socket must not exceed 107 bytes."""
     directory = tempfile.TemporaryDirectory(prefix="omp-", dir="/tmp")
     atexit.register(directory.cleanup)
+    os.chmod(directory.name, 0o711)
     return directory.name
+
+
+def launcher_directory():
+    directory = tempfile.mkdtemp(prefix="", dir=launchers_directory())
+    os.chmod(directory, 0o1777)  # a test may start the job as another user
+    return directory
 
 
 def environment(mpi):
@@ -80,7 +87,7 @@ def environment(mpi):
             OMPI_MCA_btl_vader_single_copy_mechanism="none",
         )
         # A launcher's own: one that was killed leaves sockets at which a later one with the same process id stumbles.
-        env["TMPDIR"] = tempfile.mkdtemp(prefix="", dir=launchers_directory())
+        env["TMPDIR"] = launcher_directory()
         if os.geteuid() == 0:
             env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return env

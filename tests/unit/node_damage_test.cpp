@@ -25,7 +25,8 @@ class Damage : public testing::Test {
     for (uint32_t rank = 0; rank < 2; rank++) {
       JobOptions options;
       options.directory = root + "/logs";
-      options.id = 7;
+      options.id =
+          static_cast<uint64_t>(getpid()) << 32 | 7;  // no other process's, which would share an index
       options.rank = rank;
       options.ranks = 2;
       options.capacity_bytes = 1 << 20;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "node/file.h"
@@ -46,7 +47,7 @@ inline std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t
                                  bool background) {
   JobOptions options;
   options.directory = scratch.log_;
-  options.id = 0x1234;
+  options.id = std::hash<std::string>()(scratch.log_);  // nobody else's, who would share the index
   options.rank = rank;
   options.ranks = ranks;
   options.capacity_bytes = capacity;
