@@ -7,7 +7,9 @@ import subprocess
 import time
 from pathlib import Path
 
-SEGMENT_PREFIXES = ("mpich_sh", "sm_segment.", "vader_segment.")  # what the MPI libraries share memory through
+# What the MPI libraries share memory through. Open MPI names the semaphore of a shared file pointer by the file's last
+# component alone: left locked by a killed job, it stops the next one.
+SEGMENT_PREFIXES = ("mpich_sh", "sm_segment.", "vader_segment.", "sem.OMPIO_")
 running = {}  # by pid, for the end of a test that is ended itself
 
 
