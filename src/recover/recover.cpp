@@ -48,7 +48,7 @@ Result<Job> lock_and_scan(LogDirectory directory, const std::string& name, const
 }
 
 // recover.lock is held.
-Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, std::vector<std::string> names,
+Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, const std::vector<std::string>& names,
                                    const FileIdentity* only) {
   std::vector<Job> jobs;
   for (const std::string& name : names) {
@@ -207,7 +207,7 @@ Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::functi
   return parent.lock(kRecoverLock, true);
 }
 
-Result<RecoverReport> recover_in(const LogDirectory& parent, std::vector<std::string> names,
+Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<std::string>& names,
                                  const Selection& selection, const RecoverOptions& options,
                                  const FileIdentity* only) {
   if (options.dry_run) {
@@ -217,7 +217,7 @@ Result<RecoverReport> recover_in(const LogDirectory& parent, std::vector<std::st
   }
   auto lock = take_recover_lock(parent, options.waiting);
   if (!lock.ok()) return lock.status();
-  auto jobs = lock_jobs(parent, std::move(names), only);
+  auto jobs = lock_jobs(parent, names, only);
   if (!jobs.ok()) return jobs.status();
   return Run(parent, std::move(jobs).value(), selection, options).recover();
 }
