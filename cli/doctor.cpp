@@ -61,7 +61,7 @@ const char* survives_power_failure(const Diagnosis& diagnosis) {
 // Of the table in docs/durability.md.
 std::string durability_row(const Diagnosis& diagnosis) {
   constexpr const char* kPolicies[] = {"always", "sync", "none"};
-  const std::string kind = medium_kind_name(diagnosis.medium->kind);
+  std::string kind = medium_kind_name(diagnosis.medium->kind);
   if (diagnosis.medium->kind != MediumKind::disk) return kind;
   return kind + ", " + kPolicies[static_cast<size_t>(diagnosis.hints.durability)];
 }

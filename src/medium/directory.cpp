@@ -82,7 +82,7 @@ int reserve(int fd, size_t size_bytes) {
 }
 
 Status create_error(int system_errno, const std::string& path, size_t size_bytes) {
-  const Status plain = Status::from_errno(system_errno, path);
+  Status plain = Status::from_errno(system_errno, path);
   if (plain.code() != Code::no_space && plain.code() != Code::quota) return plain;
   return Status(
       plain.code(),
