@@ -18,6 +18,7 @@
 #include "commands.h"
 #include "damage_report.h"
 #include "medium/default_directory.h"
+#include "medium/job_name.h"
 #include "medium/registry.h"
 #include "report_format.h"
 
@@ -191,7 +192,7 @@ bool may_come_back(const std::string& log_directory) {
 int report_lost(const Registry& registry, const std::vector<Registry::Entry>& entries) {
   int code = 0;
   for (const Registry::Entry& entry : entries) {
-    const std::string job = entry.log_directory + "/job-" + hexadecimal_id(entry.job);
+    const std::string job = entry.log_directory + "/" + job_name(entry.job);
     struct stat facts;
     if (lstat(job.c_str(), &facts) == 0 || errno != ENOENT) continue;
     code = 1;

@@ -7,36 +7,27 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cinttypes>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+
+#include "medium/job_name.h"
 
 namespace pmio {
 
 namespace {
 
 constexpr std::string_view kUsers = "pmio-jobs-";
-constexpr std::string_view kJobs = "job-";
-
-std::string entry_name(uint64_t job) {
-  char name[32];
-  std::snprintf(name, sizeof name, "job-%016" PRIx64, job);
-  return name;
-}
 
 std::string own_path() { return registry_root() + "/" + std::string(kUsers) + std::to_string(geteuid()); }
 
-template <class Number>
-std::optional<Number> number_behind(std::string_view name, std::string_view prefix, int base) {
-  if (name.substr(0, prefix.size()) != prefix || name.size() == prefix.size()) return {};
-  Number number = 0;
-  const auto [end, error] =
-      std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number, base);
+std::optional<uid_t> user_of(std::string_view name) {
+  if (name.substr(0, kUsers.size()) != kUsers || name.size() == kUsers.size()) return {};
+  uid_t user = 0;
+  const auto [end, error] = std::from_chars(name.data() + kUsers.size(), name.data() + name.size(), user);
   if (error != std::errc() || end != name.data() + name.size()) return {};
-  return number;
+  return user;
 }
 
 // The one line of an entry; empty where it is not whole. The newline at its end is what makes it whole.
@@ -74,7 +65,7 @@ Result<Registry> Registry::find() {
 }
 
 Status Registry::add(uint64_t job, const std::string& log_directory, bool durable) const {
-  const std::string name = entry_name(job);
+  const std::string name = job_name(job);
   const FileDescriptor file(
       openat(directory_.fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.ok())
@@ -89,16 +80,16 @@ Status Registry::add(uint64_t job, const std::string& log_directory, bool durabl
   return durable ? directory_.sync() : Status();
 }
 
-Status Registry::remove(uint64_t job) const { return directory_.remove_file(entry_name(job)); }
+Status Registry::remove(uint64_t job) const { return directory_.remove_file(job_name(job)); }
 
-std::string Registry::path_of(uint64_t job) const { return directory_.path() + "/" + entry_name(job); }
+std::string Registry::path_of(uint64_t job) const { return directory_.path() + "/" + job_name(job); }
 
 Result<std::vector<Registry::Entry>> Registry::list() const {
   auto names = directory_.list();
   if (!names.ok()) return names.status();
   std::vector<Entry> entries;
   for (const std::string& name : *names) {
-    const auto job = number_behind<uint64_t>(name, kJobs, 16);
+    const auto job = job_of(name);
     if (!job) continue;
     std::string line = read_line(directory_.fd(), name);
     if (!line.empty()) entries.push_back({*job, std::move(line)});
@@ -110,7 +101,7 @@ std::vector<uid_t> registered_users() {
   std::vector<uid_t> users;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(registry_root(), error)) {
-    const auto user = number_behind<uid_t>(entry.path().filename().string(), kUsers, 10);
+    const auto user = user_of(entry.path().filename().string());
     struct stat facts;
     if (!user || lstat(entry.path().c_str(), &facts) != 0) continue;
     // Somebody else may have made a directory, or a link, of that name.

@@ -7,10 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <fstream>
 
+#include "medium/job_name.h"
 #include "medium/registry.h"
 #include "node/background.h"
 #include "node/file_impl.h"
@@ -33,9 +32,7 @@ uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks) {
 }
 
 static std::string job_directory(const std::string& directory, uint64_t id) {
-  char name[32];
-  std::snprintf(name, sizeof name, "/job-%016" PRIx64, id);
-  return directory + name;
+  return directory + "/" + job_name(id);
 }
 
 // Holds the flock of a file for as long as it lives; orders attaching and leaving between processes.

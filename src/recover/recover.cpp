@@ -1,13 +1,12 @@
 #include "recover/recover.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <new>
 #include <optional>
 #include <set>
 
 #include "drain/target.h"
+#include "medium/job_name.h"
 #include "medium/registry.h"
 #include "recover/recover_file.h"
 
@@ -158,8 +157,7 @@ class Run {
 
   static std::string changed_message(const FileInfo& file) {
     return "somebody has changed the file since the job last wrote it, and the log would go over that; if it "
-           "is to, "
-           "repeat with --force --file " +
+           "is to, repeat with --force --file " +
            file.name();
   }
 
@@ -253,8 +251,7 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
   if (!parent.ok()) return parent.status().system_errno() == ENOENT ? Status() : parent.status();
   auto names = job_names(*parent);
   if (!names.ok()) return names.status();
-  char own[32];
-  std::snprintf(own, sizeof own, "job-%016" PRIx64, own_job);
+  const std::string own = job_name(own_job);
   std::erase_if(*names, [&](const std::string& name) {
     if (name == own) return true;
     auto job = parent->open_below(name);

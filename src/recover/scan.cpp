@@ -1,7 +1,6 @@
 #include "recover/scan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -11,28 +10,19 @@
 #include <thread>
 
 #include "drain/target.h"
+#include "medium/job_name.h"
 #include "node/control.h"
 #include "node/pool.h"
 
 namespace pmio {
 namespace {
 
-constexpr std::string_view kJobPrefix = "job-";
 constexpr std::string_view kControlPrefix = "file-";
 constexpr int kLockAttempts =
     20;  // of a millisecond each: the longest that a question about liveness holds the lock
 
 bool starts_with(const std::string& text, std::string_view prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
-}
-
-std::optional<uint64_t> job_id(const std::string& name) {
-  if (!starts_with(name, kJobPrefix) || name.size() == kJobPrefix.size()) return {};
-  uint64_t id = 0;
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + kJobPrefix.size(), end, id, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return {};
-  return id;
 }
 
 // The ledgers of one job, by what they say; one that says nothing is known by its name only. And its control
@@ -83,6 +73,20 @@ bool ledger_of(const std::string& name, const FileIdentity& target) {
   return name == own || starts_with(name, own + "-");
 }
 
+// How many records of a segment the ledgers say are in the file.
+uint32_t drained_of(const Ledgers& ledgers, const FileIdentity& target, uint32_t rank, uint32_t slot,
+                    uint64_t salt) {
+  uint64_t drained = 0;
+  for (const auto& [name, state] : ledgers.readable) {
+    if (!same_file(state.target, target)) continue;
+    for (const LedgerEntry& entry : state.entries) {
+      if (entry.rank == rank && entry.slot == slot && entry.salt == salt)
+        drained = std::max(drained, entry.drained_records);
+    }
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(drained, UINT32_MAX));
+}
+
 // Adds what the job's ledgers say of the file.
 void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
   uint64_t round = 0;
@@ -91,14 +95,9 @@ void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
     file->ledgers.push_back(name);
     round = std::max(round, state.round);
     if ((state.flags & kDiscarded) != 0) file->discarded = true;
-    for (const LedgerEntry& entry : state.entries) {
-      for (SegmentInfo& segment : file->segments) {
-        if (segment.rank != entry.rank || segment.slot != entry.slot || segment.salt != entry.salt) continue;
-        const auto drained = static_cast<uint32_t>(std::min<uint64_t>(entry.drained_records, UINT32_MAX));
-        segment.drained = std::max(segment.drained, drained);
-      }
-    }
   }
+  for (SegmentInfo& segment : file->segments)
+    segment.drained = drained_of(ledgers, file->target, segment.rank, segment.slot, segment.salt);
   for (const std::string& name : ledgers.blank) {
     if (ledger_of(name, file->target)) file->ledgers.push_back(name);
   }
@@ -112,17 +111,6 @@ void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
   if (control != nullptr && control->ledger_updates > round) file->ledger_damaged = true;
 }
 
-uint64_t drained_of(const Ledgers& ledgers, const FileIdentity& target, uint32_t rank, uint64_t salt) {
-  uint64_t drained = 0;
-  for (const auto& [name, state] : ledgers.readable) {
-    if (!same_file(state.target, target)) continue;
-    for (const LedgerEntry& entry : state.entries) {
-      if (entry.rank == rank && entry.salt == salt) drained = std::max(drained, entry.drained_records);
-    }
-  }
-  return drained;
-}
-
 // Segments that the control block knows and that are not there, or say nothing.
 void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
   const ControlEvidence* control = ledgers.control_of(file->target);
@@ -131,7 +119,8 @@ void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
     const bool there = std::any_of(
         file->segments.begin(), file->segments.end(),
         [&cell](const SegmentInfo& known) { return known.rank == cell.rank && known.salt == cell.salt; });
-    if (there || cell.published <= drained_of(ledgers, file->target, cell.rank, cell.salt)) continue;
+    if (there || cell.published <= drained_of(ledgers, file->target, cell.rank, cell.slot, cell.salt))
+      continue;
     file->lost_segments.push_back(
         {SegmentPool::segment_name(cell.rank, cell.slot), cell.rank, cell.slot, cell.published});
   }
@@ -322,7 +311,7 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
   if (!names.ok()) return names.status();
   JobInfo job;
   job.name = name;
-  job.id = job_id(name).value_or(0);
+  job.id = job_of(name).value_or(0);
   job.directory = directory.path();
   job.state = state;
   Ledgers ledgers;
@@ -347,7 +336,7 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
 
 Result<std::vector<std::string>> job_names(const LogDirectory& directory) {
   auto names = directory.names();
-  if (names.ok()) std::erase_if(*names, [](const std::string& name) { return !job_id(name); });
+  if (names.ok()) std::erase_if(*names, [](const std::string& name) { return !job_of(name); });
   return names;
 }
 
