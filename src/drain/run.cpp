@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "drain/end_index.h"
+#include "drain/search.h"
 #include "drain/sort.h"
 
 namespace pmio {
@@ -12,23 +13,9 @@ namespace {
 
 bool is_long(const Entry& entry) { return entry.end - entry.offset > kWindowBytes; }
 
-// First of n sorted entries that starts at or after `offset`. Searches outwards from `near`, so that a near
-// hit is cheap.
-size_t first_from(const Entry* entries, size_t n, uint64_t offset, size_t near) {
-  size_t low = 0, high = n, step = 1;
-  near = std::min(near, n);
-  if (near < n && entries[near].offset < offset) {
-    low = near + 1;
-    while (low + step < n && entries[low + step - 1].offset < offset) low += step, step *= 2;
-    high = std::min(n, low + step);
-  } else {
-    high = near;
-    while (high > step && entries[high - step].offset >= offset) high -= step, step *= 2;
-    low = high > step ? high - step : 0;
-  }
-  const auto at = std::lower_bound(entries + low, entries + high, offset,
-                                   [](const Entry& entry, uint64_t o) { return entry.offset < o; });
-  return static_cast<size_t>(at - entries);
+// First of the sorted entries from `from` on that starts at or after `offset`.
+size_t first_from(std::span<const Entry> sorted, uint64_t offset, size_t near, size_t from = 0) {
+  return first_not(from, sorted.size(), near, [&](size_t i) { return sorted[i].offset < offset; });
 }
 
 const uint64_t* index_words(std::span<const Entry> shorts, std::span<const Entry> longs, bool of_longs) {
@@ -45,7 +32,7 @@ bool are_disjoint(const Entry* sorted, size_t n) {
 // The same for entries that do not overlap each other.
 size_t find_in_disjoint(std::span<const Entry> sorted, uint64_t a, uint64_t b, size_t near, size_t most,
                         std::vector<Entry>* found) {
-  size_t at = first_from(sorted.data(), sorted.size(), a, near);
+  size_t at = first_from(sorted, a, near);
   if (at > 0 && sorted[at - 1].end > a) --at;
   for (size_t taken = 0; at < sorted.size() && sorted[at].offset < b && taken <= most; ++at, ++taken)
     found->push_back(sorted[at]);
@@ -55,8 +42,8 @@ size_t find_in_disjoint(std::span<const Entry> sorted, uint64_t a, uint64_t b, s
 // Appends what of `sorted` intersects [a, b), or more than `most` of it; returns the position of b.
 size_t find_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a, uint64_t b, size_t near,
                size_t most, std::vector<Entry>* found) {
-  const size_t from = first_from(sorted.data(), sorted.size(), a, near);
-  const size_t to = first_from(sorted.data(), sorted.size(), b, from);
+  const size_t from = first_from(sorted, a, near);
+  const size_t to = first_from(sorted, b, from, from);
   const size_t taken = to - from > most ? most + 1 : to - from;
   found->insert(found->end(), sorted.begin() + static_cast<ptrdiff_t>(from),
                 sorted.begin() + static_cast<ptrdiff_t>(from + taken));
@@ -70,7 +57,7 @@ size_t find_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a,
 }
 
 uint64_t next_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a) {
-  const size_t from = first_from(sorted.data(), sorted.size(), a, sorted.size() / 2);
+  const size_t from = first_from(sorted, a, sorted.size() / 2);
   bool over = false;
   EndIndex(sorted.data(), sorted.size(), words).beyond(a, from, [&](const Entry&) {
     over = true;

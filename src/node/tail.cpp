@@ -1,6 +1,5 @@
 // Searching what is published and not merged yet.
-#include <algorithm>
-
+#include "drain/search.h"
 #include "log/segment.h"
 #include "node/index.h"
 
@@ -42,28 +41,10 @@ class Records {
       : end_(reinterpret_cast<const LogRecord*>(segment.data() + segment.size())) {}
   const LogRecord& operator[](uint32_t i) const { return *(end_ - 1 - i); }
 
-  // First of the ascending records [from, to) that ends beyond a. Searches outwards from `near`, so that a
-  // near hit is cheap.
+  // First of the ascending records [from, to) that ends beyond a.
   uint32_t first_beyond(uint64_t a, uint32_t from, uint32_t to, uint32_t near) const {
-    near = std::clamp(near, from, to);
-    uint32_t low = from, high = to, step = 1;
-    if (near < to && end_of((*this)[near]) <= a) {
-      low = near + 1;
-      while (to - low > step && end_of((*this)[low + step]) <= a) low += step + 1, step *= 2;
-      high = std::min<uint64_t>(to, uint64_t{low} + step);
-    } else {
-      high = near;
-      while (high - from > step && end_of((*this)[high - step]) > a) high -= step, step *= 2;
-      low = high - from > step ? high - step : from;
-    }
-    while (low < high) {
-      const uint32_t middle = low + (high - low) / 2;
-      if (end_of((*this)[middle]) <= a)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
+    const auto ends_before = [&](size_t i) { return end_of((*this)[static_cast<uint32_t>(i)]) <= a; };
+    return static_cast<uint32_t>(first_not(from, to, near, ends_before));
   }
 
  private:
