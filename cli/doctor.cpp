@@ -60,10 +60,9 @@ const char* survives_power_failure(const Diagnosis& diagnosis) {
 
 // Of the table in docs/durability.md.
 std::string durability_row(const Diagnosis& diagnosis) {
-  constexpr const char* kPolicies[] = {"always", "sync", "none"};
   std::string kind = medium_kind_name(diagnosis.medium->kind);
   if (diagnosis.medium->kind != MediumKind::disk) return kind;
-  return kind + ", " + kPolicies[static_cast<size_t>(diagnosis.hints.durability)];
+  return kind + ", " + durability_name(diagnosis.hints.durability);
 }
 
 std::string rate(double bytes_per_s) {

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <ctime>
 
+#include "medium/directory.h"
+
 namespace pmio {
 namespace {
 
@@ -185,11 +187,7 @@ Status TargetFile::sync_name() {
   PMIO_TRY(sync());
   const size_t slash = path_.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0 && errno == EACCES) return {};  // not ours to read, hence not ours to sync
-  if (directory < 0) return Status::from_errno(errno, what("cannot open", parent));
-  const int error = fsync(directory) == 0 || errno == EINVAL ? 0 : errno;
-  ::close(directory);
+  const int error = sync_directory(AT_FDCWD, parent.c_str());
   return error == 0 ? Status() : Status::from_errno(error, what("cannot sync", parent));
 }
 

@@ -108,6 +108,12 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+int sync_directory(int at, const char* path) {
+  const FileDescriptor directory(openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.ok()) return errno == EACCES ? 0 : errno;
+  return fsync(directory.get()) == 0 || errno == EINVAL ? 0 : errno;
+}
+
 Result<Directory> Directory::open(const std::string& path) {
   if (path.empty()) return Status(Code::invalid, "the log directory is an empty name; set PMIO_DIR");
   std::string plain = path;
@@ -196,12 +202,8 @@ Result<std::vector<std::string>> Directory::list() const {
 }
 
 Status Directory::sync_name() const {
-  const FileDescriptor parent(openat(fd(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A parent that may be passed through and not read cannot be synced by us; what it holds is its owner's
-  // affair.
-  if (!parent.ok() && errno == EACCES) return Status();
-  if (parent.ok() && (fsync(parent.get()) == 0 || errno == EINVAL)) return Status();
-  return Status::from_errno(errno, "fsync of the directory above " + path_);
+  const int error = sync_directory(fd(), "..");
+  return error == 0 ? Status() : Status::from_errno(error, "fsync of the directory above " + path_);
 }
 
 Status Directory::sync() const {

@@ -29,6 +29,11 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+// Makes the names in a directory durable; path is relative to the open directory `at`. An errno, or 0: that
+// too where the directory may be passed through and not read (what it holds is then its owner's affair), and
+// on file systems that have no fsync of directories.
+int sync_directory(int at, const char* path);
+
 class Directory {
  public:
   // Opens path, creating it (not its parents) with mode 0700, and its name durably, where it is missing.

@@ -27,6 +27,7 @@ enum class MediumKind { tmpfs, disk, dax };
 enum class Durability { always, sync, none };  // hint pmio_durability; only a disk medium tells them apart
 
 const char* medium_kind_name(MediumKind kind);
+const char* durability_name(Durability durability);
 
 class Region {
  public:

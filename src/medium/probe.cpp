@@ -59,6 +59,18 @@ const char* medium_kind_name(MediumKind kind) {
   return "unknown";
 }
 
+const char* durability_name(Durability durability) {
+  switch (durability) {
+    case Durability::always:
+      return "always";
+    case Durability::sync:
+      return "sync";
+    case Durability::none:
+      return "none";
+  }
+  return "unknown";
+}
+
 Result<MediumFacts> probe_medium(const std::string& directory) {
   const FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct statfs facts;

@@ -154,12 +154,11 @@ std::vector<HintPair> override_hints(std::string_view text, const std::string& f
 }
 
 std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory) {
-  constexpr std::array<const char*, 3> kDurability{"always", "sync", "none"};
   return {{"pmio_mode", logs ? "log" : "off"},
           {"pmio_dir", directory},
           {"pmio_log_size", std::to_string(hints.log_bytes)},
           {"pmio_index_memory", std::to_string(hints.index_bytes)},
-          {"pmio_durability", kDurability[static_cast<size_t>(hints.durability)]},
+          {"pmio_durability", durability_name(hints.durability)},
           {"pmio_background", hints.background ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)}};
 }

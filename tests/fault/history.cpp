@@ -70,8 +70,7 @@ std::string describe(const History& history) {
 
 std::string describe(const Setting& setting) {
   std::string text = medium_kind_name(setting.kind);
-  if (setting.kind == MediumKind::disk)
-    text += setting.durability == Durability::always ? " always" : " sync";
+  if (setting.kind == MediumKind::disk) text += std::string(" ") + durability_name(setting.durability);
   return text + (setting.failure == Failure::power_loss ? ", power loss" : ", process death");
 }
 
