@@ -35,4 +35,10 @@ uint32_t header_checksum(const SegmentHeader& header) {
   return crc32c(0, bytes_of(&header) + kCovered, sizeof header - kCovered);
 }
 
+// The indices of records stay far below.
+uint32_t open_checksum(const OpenEntry& entry, uint64_t salt, uint32_t copy) {
+  constexpr size_t kCovered = offsetof(OpenEntry, update);
+  return crc32c(record_seed(salt, ~copy), bytes_of(&entry) + kCovered, sizeof entry - kCovered);
+}
+
 }  // namespace pmio

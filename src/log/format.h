@@ -41,7 +41,7 @@ struct SegmentHeader {
   uint64_t magic;
   uint32_t version;     // kFormatMajor
   uint32_t header_crc;  // crc32c(0, bytes [16, sizeof(SegmentHeader)))
-  uint64_t compat;      // features an older reader may ignore: kFencedRecords, kDurableFences
+  uint64_t compat;      // features an older reader may ignore: kFencedRecords, kDurableFences, kOpenTable
   uint64_t incompat;    // features an older reader must refuse
   uint64_t segment_bytes;
   uint64_t salt;  // random per generation, never 0
@@ -60,6 +60,25 @@ static_assert(offsetof(SegmentHeader, path) == 112);
 static_assert(sizeof(SegmentHeader) == 112 + 4096);
 constexpr uint64_t kFencedRecords = 1;  // records tell fenced_records, and a seal may follow the last one
 constexpr uint64_t kDurableFences = 2;  // what a fence covered outlives a power failure, if the medium does
+constexpr uint64_t kOpenTable = 4;      // the zeros behind the header hold the open table; flags refer to it
+
+// The opens of the file (MPI_File_open) whose calls the records of a segment belong to: kMaxOpens entries of
+// two copies each, from kOpenTableAt on. Of two valid copies the one with the higher `update` counts.
+struct OpenEntry {
+  uint32_t crc;     // crc32c(record_seed(salt, 2^32 - 1 - copy), bytes [4, 64)); copy: 0, 1, ... in the table
+  uint32_t update;  // from 1
+  uint64_t open;    // number of the open within the job
+  uint32_t ranks;   // size of its communicator
+  uint32_t rank;    // of the writer in it
+  uint32_t begin_call;   // collective write calls that the writer had finished when the entry was made
+  uint32_t begin_later;  // 1: it had logged something behind that call by then, in earlier segments
+  uint32_t last_call;    // that it has finished, as far as no record tells of a later one
+  uint32_t reserved[7];
+};
+static_assert(sizeof(OpenEntry) == 64);
+constexpr size_t kOpenTableAt = 4224;
+constexpr uint32_t kMaxOpens = 31;
+static_assert(kOpenTableAt + 2 * kMaxOpens * sizeof(OpenEntry) == kHeaderBytes);
 
 enum class RecordKind : uint16_t {
   extent = 1,  // length bytes at file_offset
@@ -77,13 +96,16 @@ struct LogRecord {
   uint64_t
       stamp_ns;  // order: CLOCK_MONOTONIC of the writing call; later wins, ties: higher rank, later record
   uint32_t data_position;    // in units of kDataAlignment from the start of the segment
-  uint32_t collective_call;  // number of the collective write call on its handle, from 1; 0: independent
+  uint32_t collective_call;  // number of the collective write call on its handle, from 1; kIndependent: of
+                             // the last one before it, 0: none
   uint16_t kind;
-  uint16_t flags;           // kLastOfCall
+  uint16_t flags;           // kLastOfCall, kIndependent, kOpenShift
   uint32_t fenced_records;  // so many records of the segment were fenced before this one was written
 };
 static_assert(sizeof(LogRecord) == 64);
 constexpr uint16_t kLastOfCall = 1;
+constexpr uint16_t kIndependent = 2;  // without it a collective_call of 0 says the same
+constexpr uint16_t kOpenShift = 8;    // from here on: 1 + index of the open's entry, 0: not known
 
 // The seed of record i's checksum.
 uint32_t record_seed(uint64_t salt, uint32_t index);
@@ -92,6 +114,7 @@ uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index)
 uint32_t salt_seed(uint64_t salt);
 uint32_t record_checksum_seeded(const LogRecord& record, uint32_t seed_of_salt, uint32_t index);
 uint32_t header_checksum(const SegmentHeader& header);
+uint32_t open_checksum(const OpenEntry& entry, uint64_t salt, uint32_t copy);
 
 // The ledger of a file (one per job and file): how many records of each segment are in the target already.
 // Two slots at byte 0 and at slot_bytes, written alternately; the valid one with the higher round counts. A

@@ -6,7 +6,9 @@
 // appended before is.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,6 +29,21 @@ struct SegmentIdentity {
   bool durable_fences = true;  // what a fence covered outlives a power failure
 };
 
+// Which call of a program a record belongs to.
+struct CallNumber {
+  // collective: number of the collective write call, from 1; 0: independent, and nothing else is known.
+  constexpr CallNumber(uint32_t collective = 0) : number(collective), independent(collective == 0) {}
+  constexpr CallNumber(uint32_t of_open, uint32_t call, bool is_independent)
+      : number(call), open(of_open), independent(is_independent) {}
+  uint32_t number;    // independent: of the last collective one before it
+  uint32_t open = 0;  // 1 + index in the open table; 0: not known
+  bool independent;
+
+  uint16_t flags() const {
+    return static_cast<uint16_t>(open << kOpenShift | (independent && open != 0 ? kIndependent : 0));
+  }
+};
+
 class SegmentWriter {
  public:
   SegmentWriter() = default;
@@ -42,10 +59,15 @@ class SegmentWriter {
   // the next where.bytes() bytes of memory. Not durable, not published, before fence(). memory: offsets are
   // relative to buffer.
   void append(const Vector& where, PatternCursor& memory, const std::byte* buffer, uint64_t stamp_ns,
-              uint32_t collective_call, bool last_of_call);
+              CallNumber call, bool last_of_call);
   // The same for contiguous memory; the hot path.
-  void append(const Vector& where, const std::byte* data, uint64_t stamp_ns, uint32_t collective_call,
+  void append(const Vector& where, const std::byte* data, uint64_t stamp_ns, CallNumber call,
               bool last_of_call);
+  // Makes or replaces an entry of the open table (crc and update are ignored). Durable with the next fence; a
+  // crash before leaves the entry as it was.
+  void set_open(uint32_t index, OpenEntry entry);
+  // Replaces last_call of an entry made before.
+  void advance_open(uint32_t index, uint32_t last_call);
   // An error: what was not fenced before is taken back, as if it had never been appended.
   Status fence();
   // Nothing more will be appended: says durably how many records there are.
@@ -57,7 +79,7 @@ class SegmentWriter {
 
  private:
   void put_record(const Vector& where, uint32_t data_crc, uint64_t data_position, uint64_t stamp_ns,
-                  uint32_t collective_call, bool last_of_call);
+                  CallNumber call, bool last_of_call);
   void take_back();
   void store_record(LogRecord& record, uint32_t index);
   Region* region_ = nullptr;
@@ -68,6 +90,7 @@ class SegmentWriter {
   uint32_t records_ = 0;
   uint32_t flushed_records_ = 0;
   bool sealed_ = false;
+  std::array<uint32_t, kMaxOpens> open_updates_{};
 };
 
 // Reads a mapped segment. Holds no state that a concurrent append could invalidate.
@@ -79,6 +102,8 @@ class SegmentReader {
 
   const SegmentHeader& header() const { return *header_; }
   std::string path() const;
+  // An entry of the open table; nullopt where there is none.
+  std::optional<OpenEntry> open_entry(uint32_t index) const;
   const LogRecord& record(uint32_t index) const;  // index below what is known to be published or valid
   const std::byte* data(const LogRecord& record) const;
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "base/checksum.h"
@@ -67,6 +68,19 @@ std::string SegmentReader::path() const { return std::string(header_->path, head
 const LogRecord& SegmentReader::record(uint32_t index) const {
   PMIO_ASSERT(sizeof(LogRecord) * (uint64_t{index} + 1) <= size_ - kHeaderBytes);
   return *reinterpret_cast<const LogRecord*>(base_ + size_ - sizeof(LogRecord) * (uint64_t{index} + 1));
+}
+
+std::optional<OpenEntry> SegmentReader::open_entry(uint32_t index) const {
+  if (index >= kMaxOpens || (header_->compat & kOpenTable) == 0) return {};
+  std::optional<OpenEntry> found;
+  for (const uint32_t copy : {2 * index, 2 * index + 1}) {
+    OpenEntry entry;
+    std::memcpy(&entry, base_ + kOpenTableAt + copy * sizeof entry, sizeof entry);
+    if (entry.crc != open_checksum(entry, header_->salt, copy)) continue;
+    if (entry.update == 0 || entry.rank >= entry.ranks) continue;
+    if (!found || entry.update > found->update) found = entry;
+  }
+  return found;
 }
 
 const std::byte* SegmentReader::data(const LogRecord& record) const { return base_ + data_begin(record); }

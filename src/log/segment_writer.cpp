@@ -33,7 +33,7 @@ SegmentHeader make_header(const Region& region, const SegmentIdentity& identity)
   SegmentHeader header{};
   header.magic = kSegmentMagic;
   header.version = kFormatMajor;
-  header.compat = kFencedRecords | (identity.durable_fences ? kDurableFences : 0);
+  header.compat = kFencedRecords | kOpenTable | (identity.durable_fences ? kDurableFences : 0);
   header.segment_bytes = region.size_bytes();
   uint64_t old_salt;
   std::memcpy(&old_salt, region.data() + offsetof(SegmentHeader, salt), sizeof old_salt);
@@ -103,7 +103,7 @@ uint64_t SegmentWriter::room_bytes() const {
 }
 
 void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std::byte* buffer,
-                           uint64_t stamp_ns, uint32_t collective_call, bool last_of_call) {
+                           uint64_t stamp_ns, CallNumber call, bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
   // Small pieces are gathered first: a checksum and a copy into the region for each would cost more than the
@@ -127,21 +127,21 @@ void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std
       done += blocks * piece.block_length;
     }
   }
-  put_record(where, crc, data_end_, stamp_ns, collective_call, last_of_call);
+  put_record(where, crc, data_end_, stamp_ns, call, last_of_call);
   data_end_ = aligned(data_end_ + bytes);
 }
 
-void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t stamp_ns,
-                           uint32_t collective_call, bool last_of_call) {
+void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t stamp_ns, CallNumber call,
+                           bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
   const uint32_t crc = region_->copy_checksummed(data_end_, data, bytes, 0);
-  put_record(where, crc, data_end_, stamp_ns, collective_call, last_of_call);
+  put_record(where, crc, data_end_, stamp_ns, call, last_of_call);
   data_end_ = aligned(data_end_ + bytes);
 }
 
 void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t data_position,
-                               uint64_t stamp_ns, uint32_t collective_call, bool last_of_call) {
+                               uint64_t stamp_ns, CallNumber call, bool last_of_call) {
   LogRecord record;
   record.data_crc = data_crc;
   record.file_offset = static_cast<uint64_t>(where.offset);
@@ -150,9 +150,9 @@ void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t 
   record.stride = where.count == 1 ? 0 : static_cast<uint64_t>(where.stride);
   record.stamp_ns = stamp_ns;
   record.data_position = static_cast<uint32_t>(data_position / kDataAlignment);
-  record.collective_call = collective_call;
+  record.collective_call = call.number;
   record.kind = static_cast<uint16_t>(where.count == 1 ? RecordKind::extent : RecordKind::vector);
-  record.flags = last_of_call ? kLastOfCall : 0;
+  record.flags = static_cast<uint16_t>(call.flags() | (last_of_call ? kLastOfCall : 0));
   store_record(record, records_++);
 }
 
@@ -165,6 +165,26 @@ void SegmentWriter::store_record(LogRecord& record, uint32_t index) {
   // header.
   constexpr uint64_t kAhead = 4 * sizeof record;
   __builtin_prefetch(region_->data() + position - kAhead, 1);
+}
+
+void SegmentWriter::set_open(uint32_t index, OpenEntry entry) {
+  PMIO_ASSERT(index < kMaxOpens);
+  entry.update = ++open_updates_[index];
+  // The copy that holds the last state is not touched.
+  const uint32_t copy = 2 * index + entry.update % 2;
+  entry.crc = open_checksum(entry, salt_, copy);
+  const size_t position = kOpenTableAt + copy * sizeof entry;
+  region_->copy(position, &entry, sizeof entry);
+  region_->flush(position, sizeof entry);
+}
+
+void SegmentWriter::advance_open(uint32_t index, uint32_t last_call) {
+  PMIO_ASSERT(index < kMaxOpens && open_updates_[index] != 0);
+  OpenEntry entry;
+  const uint32_t copy = 2 * index + open_updates_[index] % 2;
+  std::memcpy(&entry, region_->data() + kOpenTableAt + copy * sizeof entry, sizeof entry);
+  entry.last_call = last_call;
+  set_open(index, entry);
 }
 
 Status SegmentWriter::seal() {

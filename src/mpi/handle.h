@@ -43,6 +43,7 @@ struct Handle {
   std::mutex pointer_mutex;  // guards position
   int64_t position = 0;
   std::atomic<uint32_t> collective_writes{0};
+  uint32_t open = 0;  // CallNumber::open
 
   std::unique_ptr<SharedPointer> shared;
   uint64_t view_epoch = 0;  // set_views so far

@@ -128,6 +128,8 @@ void start_logging(Handle& handle, MPI_Comm comm) {
     return;
   }
   handle.file = std::move(mine.file);
+  handle.open = handle.file->add_open(static_cast<uint64_t>(all.number), static_cast<uint32_t>(handle.ranks),
+                                      static_cast<uint32_t>(handle.rank));
   if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = -all.minus_size;
   Job* job = Process::instance().joined();
   handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(all.number));
@@ -148,6 +150,7 @@ int drain_for_close(Handle& handle) {
     status = handle.file->drain();
   }
   mpi().Barrier(handle.comm);
+  handle.file->remove_open(handle.open);
   const Status released = handle.file->release();
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.

@@ -14,15 +14,15 @@ bool is_wrong(const Handle& handle, const Transfer& t) {
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
-Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, uint32_t collective_call) {
+Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
   const FileView& view = handle.view;
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
     return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
-                               memory.bytes(), collective_call);
+                               memory.bytes(), call);
   }
   PatternCursor to = view.cursor(etype_offset);
   PatternCursor from = memory.cursor();
-  return handle.file->append(to, from, memory.base(), memory.bytes(), collective_call);
+  return handle.file->append(to, from, memory.base(), memory.bytes(), call);
 }
 
 Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective, uint64_t* got) {
@@ -37,18 +37,21 @@ Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, bool 
 }
 
 // One call at a known place. *done: bytes that were moved.
-Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& memory, uint32_t collective_call,
+Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& memory, CallNumber call,
             uint64_t* done) {
   *done = 0;
   // A filetype without bytes takes nothing and gives nothing.
-  if (memory.bytes() == 0 || handle.view.filetype->size == 0) return {};
+  if (memory.bytes() == 0 || handle.view.filetype->size == 0) {
+    if (t.collective && t.direction == Direction::write) handle.file->note_empty_call(call);
+    return {};
+  }
   if (!handle.view.reaches(etype_offset, memory.bytes())) {
     return {Code::invalid,
             "a transfer beyond the largest file offset, or beyond the first of filetypes that overlap each "
             "other"};
   }
   if (t.direction == Direction::write) {
-    PMIO_TRY(write_at(handle, etype_offset, memory, collective_call));
+    PMIO_TRY(write_at(handle, etype_offset, memory, call));
     *done = memory.bytes();
   } else {
     PMIO_TRY(read_at(handle, etype_offset, memory, t.collective, done));
@@ -72,17 +75,16 @@ Result<int64_t> take_shared(Handle& handle, const Transfer& t, const Memory& mem
   return t.collective ? ordered_fetch_add(handle, etypes) : shared_fetch_add(handle, etypes);
 }
 
-Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, uint32_t collective_call,
-                       uint64_t* done) {
+Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, CallNumber call, uint64_t* done) {
   switch (t.pointer) {
     case Pointer::explicit_offset:
-      return move(handle, t, t.offset, memory, collective_call, done);
+      return move(handle, t, t.offset, memory, call, done);
     case Pointer::individual:
-      return move(handle, t, take_individual(handle, memory), memory, collective_call, done);
+      return move(handle, t, take_individual(handle, memory), memory, call, done);
     case Pointer::shared: {
       const Result<int64_t> start = take_shared(handle, t, memory);
       if (!start.ok()) return start.status();
-      return move(handle, t, start.value(), memory, collective_call, done);
+      return move(handle, t, start.value(), memory, call, done);
     }
   }
   return {};
@@ -95,15 +97,16 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
     return std::nullopt;
   }
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
-  uint32_t collective_call = 0;
-  if (t.collective && t.direction == Direction::write) collective_call = ++handle.collective_writes;
+  const bool counts = t.collective && t.direction == Direction::write;
+  const CallNumber call(handle.open, counts ? ++handle.collective_writes : handle.collective_writes.load(),
+                        !counts);
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
   Result<Memory> memory = Memory::of(handle, t);
   if (!memory.ok()) return raise_error(handle, memory.status());
   if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);
-  return raise_error(handle, move_by_pointer(handle, t, memory.value(), collective_call, done));
+  return raise_error(handle, move_by_pointer(handle, t, memory.value(), call, done));
 }
 
 void fill_status(MPI_Status* status, uint64_t bytes) {

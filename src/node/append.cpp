@@ -11,10 +11,10 @@ namespace pmio {
 constexpr uint64_t kLeastRoom = 256;
 
 // Ends the count of a call that began at stamp.
-static void tally(AppendTally& appends, uint64_t bytes, uint64_t stamp, uint32_t collective_call) {
+static void tally(AppendTally& appends, uint64_t bytes, uint64_t stamp, CallNumber call) {
   if (appends.calls++ % kSampled == 0) appends.sampled_ns += monotonic_ns() - stamp;
   appends.bytes += bytes;
-  appends.collective += collective_call != 0;
+  appends.collective += call.independent ? 0 : 1;
 }
 
 // The first bytes come from memory while the clock is read, which waits for all loads but not for these.
@@ -130,12 +130,19 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
   }
   owned.push_back(Owned{segment, std::move(writer).value(), free_cell});
   open = true;
+  declared = 0;
+  for (uint32_t entry = 0; entry < kMaxOpens; entry++) {
+    if (cell->opens[entry].ranks.load(std::memory_order_relaxed) != 0) declare(entry);
+  }
   return {};
 }
 
 void File::Impl::detach(size_t position) {
   const Owned gone = owned[position];
-  if (open && position + 1 == owned.size()) open = false;
+  if (position + 1 == owned.size()) {
+    open = false;
+    declared = 0;
+  }
   owned.erase(owned.begin() + static_cast<ptrdiff_t>(position));
   SegmentCell& shared = cell->segments[gone.cell];
   {
@@ -166,7 +173,7 @@ bool File::Impl::free_oldest_drained() {
   return false;
 }
 
-Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, uint32_t collective_call) {
+Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
   Impl& impl = *impl_;
   if (bytes == 0) return {};
   prefetch_source(data, bytes);
@@ -176,19 +183,21 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, uint
     PMIO_TRY(impl.make_room());
     SegmentWriter& writer = impl.owned.back().writer;
     const uint64_t n = std::min(left, writer.room_bytes());
-    writer.append(Vector{static_cast<int64_t>(offset), n, 0, 1}, data, stamp, collective_call, n == left);
+    writer.append(Vector{static_cast<int64_t>(offset), n, 0, 1}, data, stamp, call, n == left);
     impl.note(offset, offset + n);
     offset += n;
     data += n;
     left -= n;
     PMIO_TRY(impl.publish(stamp, offset));
+    impl.logged(call);
   }
-  tally(impl.appends, bytes, stamp, collective_call);
+  impl.finished(call);
+  tally(impl.appends, bytes, stamp, call);
   return {};
 }
 
 Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
-                    uint32_t collective_call) {
+                    CallNumber call) {
   Impl& impl = *impl_;
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
@@ -197,18 +206,23 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   for (uint64_t left = bytes; left > 0;) {
     if (!impl.has_room()) {
       // What this call has put into the full segment is published before another one is opened.
-      if (impl.unpublished > 0) PMIO_TRY(impl.publish(stamp, end));
+      if (impl.unpublished > 0) {
+        PMIO_TRY(impl.publish(stamp, end));
+        impl.logged(call);
+      }
       PMIO_TRY(impl.make_room());
     }
     SegmentWriter& writer = impl.owned.back().writer;
     const Vector where = file.next(std::min(left, writer.room_bytes()));
     left -= where.bytes();
-    writer.append(where, memory, buffer, stamp, collective_call, left == 0);
+    writer.append(where, memory, buffer, stamp, call, left == 0);
     impl.note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
     end = std::max(end, static_cast<uint64_t>(where.end()));
   }
   PMIO_TRY(impl.publish(stamp, end));
-  tally(impl.appends, bytes, stamp, collective_call);
+  impl.logged(call);
+  impl.finished(call);
+  tally(impl.appends, bytes, stamp, call);
   return {};
 }
 

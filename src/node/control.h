@@ -3,8 +3,8 @@
 // anew since, it tells recovery how much was acknowledged, so that damage is not taken for a torn tail.
 //
 // Who may touch what:
-//   RankCell::appended, logged_end, the owner's fields of SegmentCell: only the rank itself, with release
-//   stores; so a
+//   RankCell::appended, logged_end, opens, the owner's fields of SegmentCell: only the rank itself, with
+//   release stores; so a
 //     write touches no cache line that another rank writes.
 //   SegmentCell::merged, FileControl::runs: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
@@ -32,7 +32,7 @@ namespace pmio {
 constexpr uint32_t kMaxSegments = 256;  // of one rank in one file
 constexpr uint32_t kMaxRuns = 64;
 constexpr uint32_t kMaxServers = 64;
-constexpr uint64_t kControlMagic = 0x324c5443494f4d50;  // "PMIOCTL2"
+constexpr uint64_t kControlMagic = 0x334c5443494f4d50;  // "PMIOCTL3"
 
 struct SegmentCell {
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -48,6 +48,16 @@ struct SegmentCell {
 };
 static_assert(sizeof(SegmentCell) == 40);
 
+// An open of the file on this rank, and how far its collective write calls have come (OpenEntry).
+struct OpenCell {
+  std::atomic<uint64_t> number;
+  std::atomic<uint32_t> ranks;  // 0: not in use; stored last
+  std::atomic<uint32_t> rank;
+  std::atomic<uint32_t> calls;  // finished
+  std::atomic<uint32_t> later;  // 1: something was logged behind the last of these
+};
+static_assert(sizeof(OpenCell) == 24);
+
 // What different processes write lies on different cache lines.
 struct alignas(64) RankCell {                         // NOLINT(clang-analyzer-optin.performance.Padding)
   std::atomic<uint64_t> appended;                     // records published since the control block was made
@@ -58,6 +68,7 @@ struct alignas(64) RankCell {                         // NOLINT(clang-analyzer-o
   alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
   std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
   alignas(64) SegmentCell segments[kMaxSegments];
+  alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
 };
 
 enum RunFlags : uint32_t { kRunDrained = 1, kRunDraining = 2, kRunOnMedium = 4 };

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "drain/target.h"
 #include "extent/pattern.h"
+#include "log/segment.h"
 #include "node/job.h"
 
 namespace pmio {
@@ -24,9 +25,18 @@ class File {
   // and visible. Waits, draining itself, while the log is full. Errors: no_space, quota, io...: the drain
   // cannot make room; what this call had appended so far stays.
   Status append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
-                uint32_t collective_call);
+                CallNumber call);
   // The hot path: contiguous both in memory and in the file.
-  Status append(uint64_t offset, const std::byte* data, uint64_t bytes, uint32_t collective_call);
+  Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call);
+  // A collective write call to which this rank gave no byte: recovery will know that it was made. One fence.
+  // Where it cannot be noted nothing is lost but that.
+  void note_empty_call(CallNumber call);
+
+  // Before the first call on a handle: its number among the opens of the job, the size of its communicator
+  // and the place in it. Returns CallNumber::open for its calls; 0 while too many are open at once, and then
+  // recovery knows less of them.
+  uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank);
+  void remove_open(uint32_t open);
 
   // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of
   // the file.

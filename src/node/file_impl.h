@@ -96,6 +96,7 @@ struct File::Impl {
   bool open = false;         // owned.back() is not sealed
   uint64_t last_stamp = 0;
   uint64_t unpublished = 0;  // records since the last publish
+  uint32_t declared = 0;     // bit per entry of the last segment's open table
   uint64_t last_end = 0;     // file byte behind the last record of the open segment
   AppendTally appends;
 
@@ -121,6 +122,11 @@ struct File::Impl {
   void note(uint64_t begin, uint64_t end);       // that a record has been appended
   Status publish(uint64_t stamp, uint64_t end);  // fence, then let others see
   void seal();
+  // The cell of the call's open; null where that is not known.
+  OpenCell* open_of(CallNumber call) { return call.open == 0 ? nullptr : &cell->opens[call.open - 1]; }
+  void declare(uint32_t entry);  // in the last segment's open table
+  void logged(CallNumber call);  // a part of it, or all
+  void finished(CallNumber call);
 
   // What a look-up relies on: no segment is given back, nothing moves below the floor.
   struct Epoch {
