@@ -16,33 +16,42 @@ std::string range_text(const Vector& range) {
 
 }  // namespace
 
+std::string ranges_text(const std::vector<Vector>& ranges) {
+  std::string text;
+  for (size_t i = 0; i < ranges.size() && i < kMostPrinted; i++)
+    text += (i > 0 ? ", " : "") + range_text(ranges[i]);
+  if (!ranges.empty()) text += " of the file";
+  if (ranges.size() > kMostPrinted)
+    text += " and " + human_count(ranges.size() - kMostPrinted) + " more ranges";
+  return text;
+}
+
+nlohmann::ordered_json ranges_json(const std::vector<Vector>& ranges) {
+  auto document = nlohmann::ordered_json::array();
+  for (const Vector& range : ranges) {
+    document.push_back({{"offset", range.offset},
+                        {"block_bytes", range.block_length},
+                        {"stride", range.stride},
+                        {"blocks", range.count}});
+  }
+  return document;
+}
+
 std::string damage_text(const Damage& damage) {
   const uint32_t last = damage.acknowledged - 1;
   std::string text = damage.first == last
                          ? "record " + std::to_string(damage.first) + " is"
                          : "records " + std::to_string(damage.first) + " to " + std::to_string(last) + " are";
-  text += " lost though acknowledged: ";
-  for (size_t i = 0; i < damage.lost.size() && i < kMostPrinted; i++)
-    text += (i > 0 ? ", " : "") + range_text(damage.lost[i]);
-  const size_t known = damage.lost.size();
-  if (known > 0) text += " of the file";
-  if (known > kMostPrinted) text += " and " + human_count(known - kMostPrinted) + " more ranges";
+  text += " lost though acknowledged: " + ranges_text(damage.lost);
   if (damage.unknown == 0) return text;
-  return text + (known > 0 ? "; " : "") + human_count(damage.unknown) +
+  return text + (damage.lost.empty() ? "" : "; ") + human_count(damage.unknown) +
          (damage.unknown == 1 ? " does" : " do") + " not tell which bytes of the file";
 }
 
 nlohmann::ordered_json damage_json(const Damage& damage) {
-  auto ranges = nlohmann::ordered_json::array();
-  for (const Vector& range : damage.lost) {
-    ranges.push_back({{"offset", range.offset},
-                      {"block_bytes", range.block_length},
-                      {"stride", range.stride},
-                      {"blocks", range.count}});
-  }
   return {{"first_record", damage.first},
           {"acknowledged_records", damage.acknowledged},
-          {"lost_ranges", std::move(ranges)},
+          {"lost_ranges", ranges_json(damage.lost)},
           {"records_of_unknown_range", damage.unknown}};
 }
 

@@ -61,7 +61,7 @@ Json json_of(const FileInfo& file, bool records) {
              {"records", file.records()},
              {"undrained_records", file.undrained_records()},
              {"undrained_bytes", file.undrained_bytes()},
-             {"last_complete_collective_call", file.last_complete_call()},
+             {"last_complete_collective_call", file.cut.complete_call()},
              {"lost_segments", Json::array()},
              {"segments", Json::array()}};
   for (const LostSegment& segment : file.lost_segments) {
@@ -130,8 +130,8 @@ void print_file(const FileInfo& file, bool records) {
   std::printf("    %s of %s records to be written, %s, ranks %s",
               human_count(file.undrained_records()).c_str(), human_count(file.records()).c_str(),
               human_bytes(file.undrained_bytes()).c_str(), human_ranks(file.ranks()).c_str());
-  if (file.last_complete_call() > 0)
-    std::printf(", collective calls complete up to %u", file.last_complete_call());
+  if (file.cut.complete_call() > 0)
+    std::printf(", collective calls complete up to %u", file.cut.complete_call());
   std::printf("\n");
   for (const LostSegment& segment : file.lost_segments) {
     std::printf("    LOST %s: %s records of rank %u were acknowledged, nothing of it can be read\n",

@@ -16,6 +16,7 @@
 
 #include "as_user.h"
 #include "commands.h"
+#include "cut_report.h"
 #include "damage_report.h"
 #include "medium/default_directory.h"
 #include "medium/job_name.h"
@@ -32,6 +33,7 @@ struct Options {
   bool all = false;
   bool force = false;
   bool dry_run = false;
+  bool consistent = false;
   bool json = false;
 };
 
@@ -66,22 +68,22 @@ nlohmann::ordered_json json_of(const DamagedSegment& segment) {
 nlohmann::ordered_json json_of(const FileOutcome& file) {
   auto damaged = nlohmann::ordered_json::array();
   for (const DamagedSegment& segment : file.damaged) damaged.push_back(json_of(segment));
-  return {{"path", file.path},
-          {"result", file_result_name(file.result)},
-          {"records", file.records},
-          {"bytes", file.bytes},
-          {"ranks", file.ranks},
-          {"last_complete_collective_call", file.last_complete_call},
-          {"damaged_segments", std::move(damaged)},
-          {"message", file.message}};
+  nlohmann::ordered_json entry{{"path", file.path},
+                               {"result", file_result_name(file.result)},
+                               {"records", file.records},
+                               {"bytes", file.bytes},
+                               {"ranks", file.ranks},
+                               {"last_complete_collective_call", file.cut.complete_call()},
+                               {"damaged_segments", std::move(damaged)},
+                               {"message", file.message}};
+  add_cut(file, &entry);
+  return entry;
 }
 
 nlohmann::ordered_json json_of(const Options& options, const RecoverReport& report) {
-  nlohmann::ordered_json document{{"format", "pmio-recover-1"},
-                                  {"directory", options.directory},
-                                  {"dry_run", options.dry_run},
-                                  {"complete", report.complete()},
-                                  {"jobs", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json document{{"format", "pmio-recover-1"},    {"directory", options.directory},
+                                  {"dry_run", options.dry_run},    {"consistent", options.consistent},
+                                  {"complete", report.complete()}, {"jobs", nlohmann::ordered_json::array()}};
   for (const JobOutcome& job : report.jobs) {
     nlohmann::ordered_json entry{{"job", hexadecimal_id(job.id)},
                                  {"directory", job.directory},
@@ -101,18 +103,20 @@ std::string amount(const FileOutcome& file, uint32_t job_ranks) {
   std::string text = human_count(file.records) + (file.records == 1 ? " record, " : " records, ") +
                      human_bytes(file.bytes) + ", of rank " + human_ranks(file.ranks) + " (job of " +
                      std::to_string(job_ranks) + ")";
-  if (file.last_complete_call > 0) {
-    text += "; collective write calls are complete up to number " + std::to_string(file.last_complete_call);
-  }
-  return text;
+  const std::string complete = complete_text(file.cut);
+  return complete.empty() ? text : text + "; " + complete;
 }
 
-void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run) {
+void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bool consistent) {
   const char* path = file.path.c_str();
   const std::string what = amount(file, job.ranks);
   switch (file.result) {
     case FileResult::restored:
       std::printf("%s: %s %s\n", path, dry_run ? "would restore" : "restored", what.c_str());
+      break;
+    case FileResult::cut:
+      std::printf("%s: %s the last complete call, of %s\n", path,
+                  dry_run ? "would restore up to" : "restored up to", what.c_str());
       break;
     case FileResult::clean:
       std::printf("%s: nothing was missing\n", path);
@@ -125,20 +129,21 @@ void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run) {
       break;
   }
   if (!file.message.empty()) std::printf("  %s\n", file.message.c_str());
+  print_cut(file, job.directory, consistent);
   for (const DamagedSegment& segment : file.damaged) {
     std::printf("  DAMAGED: %s (rank %u, %s is kept)\n", damage_text(segment.damage).c_str(), segment.rank,
                 segment.path.c_str());
   }
 }
 
-void print_job(const JobOutcome& job, bool dry_run) {
+void print_job(const JobOutcome& job, bool dry_run, bool consistent) {
   const std::string id = hexadecimal_id(job.id);
   if (job.state != JobState::dead) {
     std::printf("job %s: job is %s%s, left alone (%s not in its files yet)\n", id.c_str(),
                 job_state_name(job.state), job.state == JobState::unknown ? " (a recovery is under way)" : "",
                 human_bytes(job.running_bytes).c_str());
   }
-  for (const FileOutcome& file : job.files) print_file(file, job, dry_run);
+  for (const FileOutcome& file : job.files) print_file(file, job, dry_run, consistent);
   for (const std::string& segment : job.unreadable) std::printf("UNREADABLE, kept: %s\n", segment.c_str());
 }
 
@@ -146,7 +151,7 @@ void print(const Options& options, const RecoverReport& report) {
   if (options.json) return print_json(json_of(options, report));
   size_t files = 0;
   for (const JobOutcome& job : report.jobs) {
-    print_job(job, options.dry_run);
+    print_job(job, options.dry_run, options.consistent);
     files += job.files.size() + job.unreadable.size() + (job.state != JobState::dead);
   }
   if (files == 0) std::printf("Nothing to recover in %s\n", options.directory.c_str());
@@ -165,6 +170,7 @@ int recover_directory(const Options& options) {
   if (!options.path.empty())
     wanted.path = std::filesystem::absolute(options.path).lexically_normal().string();
   wanted.dry_run = options.dry_run;
+  wanted.consistent = options.consistent;
   wanted.force = options.force;
   if (terminal) wanted.progress = [&line](const RecoverProgress& progress) { line.show(progress); };
   wanted.waiting = [] { std::fprintf(stderr, "pmio: another recovery is under way, waiting for it\n"); };
@@ -278,6 +284,10 @@ void add_recover(CLI::App& app) {
                     "All log directories of yours on this node; for root, of all users");
   command->add_option("--user", options->user, "With --all: of this user only");
   command->add_flag("--force", options->force, "With --file: also where somebody has changed the file since");
+  command->add_flag(
+      "--consistent", options->consistent,
+      "Only up to the last collective write call that all ranks have finished; the rest stays in "
+      "the log");
   command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(

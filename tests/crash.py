@@ -58,6 +58,7 @@ class Failure(Exception):
 
 
 class Round:
+    mode = "write"  # of the program
     may_fail = False  # the job may end by itself with an error, since its file system was made to fail
 
     def __init__(self, options, mpi, number, scratch):
@@ -82,7 +83,7 @@ class Round:
     def start(self):
         command = [self.mpi.mpiexec, "-n", self.options.ranks]
         command += mpi_processes.with_environment(self.settings(), self.preload())
-        command += [self.program, "write", self.progress_file, self.file, self.seed, self.options.calls]
+        command += [self.program, self.mode, self.progress_file, self.file, self.seed, self.options.calls]
         self.output = (self.scratch / "output").open("w+")
         return mpi_processes.start([str(word) for word in command], harness.environment(self.mpi), self.output)
 
@@ -184,8 +185,8 @@ def run_round(options, mpi, number, kind=Round):
             shutil.rmtree(this.logs, ignore_errors=True)
 
 
-def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse_options(description=__doc__):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
     parser.add_argument("--mpi", help="tag of the MPI; default: the first")
     parser.add_argument("--ranks", type=int, default=2)
@@ -202,15 +203,14 @@ def parse_options():
     return options
 
 
-def main():
-    options = parse_options()
+def run_rounds(options, kind):
     mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
     if not mpis:
         harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
-    good = sum(run_round(options, mpis[0], number) for number in range(options.kills))
+    good = sum(run_round(options, mpis[0], number, kind) for number in range(options.kills))
     print(f"{mpis[0].tag}, {options.ranks} ranks: {options.kills} kills, {good} right")
     return 0 if good == options.kills else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_rounds(parse_options(), Round))

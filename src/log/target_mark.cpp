@@ -103,6 +103,11 @@ void TargetMark::settled(const FileState& state) {
   region_->flush(0, sizeof record);
 }
 
+bool is_settled(std::span<const std::byte> mark) {
+  const auto record = parse(mark);
+  return record && record->state == kMarkSettled;
+}
+
 bool changed_since(std::span<const std::byte> mark, const FileState& now, const BootId& boot) {
   const auto record = parse(mark);
   if (!record || record->state != kMarkSettled) return false;

@@ -49,4 +49,7 @@ class TargetMark {
 // may have lost the last ones.
 bool changed_since(std::span<const std::byte> mark, const FileState& now, const BootId& boot);
 
+// Whether the bytes of the mark say that its job is not in the middle of writing.
+bool is_settled(std::span<const std::byte> mark);
+
 }  // namespace pmio

@@ -18,6 +18,14 @@ std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> 
   if (control.ledger_updates_inverted.load(std::memory_order_relaxed) == ~updates)
     evidence.ledger_updates = updates;
   for (uint32_t rank = 0; rank < ranks; rank++) {
+    for (const OpenCell& open : control.cells[rank].opens) {
+      const uint32_t size = open.ranks.load(std::memory_order_relaxed);
+      const uint32_t place = open.rank.load(std::memory_order_relaxed);
+      if (size == 0 || size > ranks || place >= size) continue;
+      evidence.opens.push_back({rank, open.number.load(std::memory_order_relaxed), size, place,
+                                open.calls.load(std::memory_order_relaxed),
+                                open.later.load(std::memory_order_relaxed) != 0});
+    }
     for (const SegmentCell& cell : control.cells[rank].segments) {
       const uint64_t salt = cell.salt.load(std::memory_order_relaxed);
       if (salt == 0) continue;

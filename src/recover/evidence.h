@@ -25,8 +25,17 @@ struct ControlEvidence {
     uint64_t salt;
     uint32_t published;  // records that were acknowledged, or just about to be
   };
+  // An open that lasted to the end (OpenCell).
+  struct Open {
+    uint32_t world;  // rank in MPI_COMM_WORLD
+    uint64_t number;
+    uint32_t ranks, rank;  // of its communicator
+    uint32_t calls;        // collective write calls finished
+    bool later;            // something was logged behind them
+  };
   uint64_t ledger_updates = 0;  // the ledger has at least this round; 0 also where that is not known
   std::vector<Cell> cells;      // of segments in use
+  std::vector<Open> opens;
 
   // nullopt where the bytes are no control block, or one of an earlier start of the machine.
   static std::optional<ControlEvidence> read(std::span<const std::byte> bytes);

@@ -86,6 +86,7 @@ class Run {
   Result<RecoverReport> recover() {
     PMIO_TRY(look_for_changes());
     RecoverReport report;
+    report.consistent = options_.consistent;
     for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
     return report;
   }
@@ -150,8 +151,9 @@ class Run {
     }
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
     FileOutcome outcome = recover_file(
-        job.directory, file, {paths_of(file), options_.dry_run, options_.progress, options_.open_log});
-    if (outcome.result == FileResult::kept) keep(job, file);
+        job.directory, file,
+        {paths_of(file), options_.dry_run, options_.consistent, options_.progress, options_.open_log});
+    if (outcome.result == FileResult::kept || outcome.result == FileResult::cut) keep(job, file);
     return outcome;
   }
 
@@ -170,8 +172,10 @@ class Run {
 
   void keep(const Job& job, const FileInfo& file) {
     kept_.push_back(file.target);
-    if (!options_.dry_run && changed_.count(&file) == 0)
-      mark_settled(job.directory, file, paths_of(file), options_.open_log);
+    if (options_.dry_run || changed_.count(&file) != 0) return;
+    // As long as a drain may have brought in what lies behind the cut, the mark has to go on saying so.
+    if (options_.consistent && !file.cut.perhaps_in_file.empty()) return;
+    mark_settled(job.directory, file, paths_of(file), options_.open_log);
   }
 
   // Another job may have opened the same file by another name.
@@ -267,10 +271,11 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
 }  // namespace
 
 bool RecoverReport::complete() const {
-  return std::all_of(jobs.begin(), jobs.end(), [](const JobOutcome& job) {
+  return std::all_of(jobs.begin(), jobs.end(), [this](const JobOutcome& job) {
     return job.running_bytes == 0 && job.unreadable.empty() &&
-           std::all_of(job.files.begin(), job.files.end(), [](const FileOutcome& file) {
-             return file.result != FileResult::kept && file.message.empty() && file.damaged.empty();
+           std::all_of(job.files.begin(), job.files.end(), [this](const FileOutcome& file) {
+             return file.result != FileResult::kept && file.message.empty() && file.damaged.empty() &&
+                    file.gone.empty() && !file.misses_ranks && (!consistent || file.cut.reached());
            });
   });
 }

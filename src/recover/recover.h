@@ -6,6 +6,9 @@
 // and none after one that had to be kept. Damaged segments are kept, with the rest of their file's log gone;
 // what precedes the damage is replayed. What is damage, and what a torn tail: evidence.h.
 //
+// With `consistent` nothing of a log is marked or removed while something of it is left out: a later recovery
+// has to replay all of it in order, or older bytes would come over newer ones.
+//
 // A job that runs is left alone. A file is only written if it is still the one recorded (device, inode and,
 // where known, birth time), and as its job left it (size and time of modification), or if force is given.
 //
@@ -34,9 +37,10 @@ struct RecoverProgress {
 
 struct RecoverOptions {
   std::string directory;
-  std::string path = {};  // only this file, under whatever name; empty: all
-  bool force = false;     // write over what somebody has changed since
-  bool dry_run = false;   // look, change nothing; locks nothing for longer than a moment
+  std::string path = {};    // only this file, under whatever name; empty: all
+  bool force = false;       // write over what somebody has changed since
+  bool consistent = false;  // up to the cut (cut.h); what lies behind it stays in the log
+  bool dry_run = false;     // look, change nothing; locks nothing for longer than a moment
   std::function<void(const RecoverProgress&)> progress = {};
   std::function<void()> waiting = {};   // called once if another recovery has to end first
   MediumOpener open_log = open_medium;  // for the directories of jobs
@@ -44,6 +48,7 @@ struct RecoverOptions {
 
 enum class FileResult {
   restored,   // or, in a dry run, would be
+  cut,        // restored up to the cut; the whole log stays, so that a later recovery can do the rest
   clean,      // everything was in the file already
   discarded,  // the program deleted the file; its log is gone now too
   kept,       // refused or failed, see message; its log is untouched
@@ -62,7 +67,9 @@ struct FileOutcome {
   FileResult result = FileResult::kept;
   uint64_t records = 0, bytes = 0;      // undrained ones found
   std::vector<uint32_t> ranks;          // that have records in the log
-  uint32_t last_complete_call = 0;      // FileInfo::last_complete_call
+  Cut cut;                              // but for `behind`
+  std::vector<LostSegment> gone;        // FileInfo::gone_segments
+  bool misses_ranks = false;            // FileInfo::misses_ranks
   std::vector<DamagedSegment> damaged;  // hold records that were acknowledged and are lost; kept
   std::string message;                  // why kept
 };
@@ -79,6 +86,7 @@ struct JobOutcome {
 };
 
 struct RecoverReport {
+  bool consistent = false;  // was asked for
   std::vector<JobOutcome> jobs;
   // Nothing is left behind in the logs that a user might miss.
   bool complete() const;

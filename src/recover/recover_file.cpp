@@ -106,12 +106,13 @@ class Recovery {
     if (!target.ok()) return target.status();
     outcome->path = (*target)->path();
     if (options_.dry_run) return {};
-    PMIO_TRY(replay(file_, **target, [this](uint64_t bytes) {
+    PMIO_TRY(replay(file_, **target, options_.consistent, [this](uint64_t bytes) {
       done_bytes_ += bytes;
       tell(RecoverStep::window);
     }));
     PMIO_TRY((*target)->sync());
     tell(RecoverStep::synced);
+    if (options_.consistent && file_.cut.left_records > 0) return {};
     PMIO_TRY(mark_drained(job_, file_, options_.open_log));
     tell(RecoverStep::marked);
     return {};
@@ -133,22 +134,24 @@ class Recovery {
   uint64_t done_bytes_ = 0;
 };
 
-FileResult wanted_result(const FileInfo& file) {
+FileResult wanted_result(const FileInfo& file, bool consistent) {
   if (file.discarded) return FileResult::discarded;
+  if (consistent && file.cut.left_records > 0) return FileResult::cut;
   return file.undrained_records() == 0 ? FileResult::clean : FileResult::restored;
 }
 
 Status recover_checked(const LogDirectory& job, const FileInfo& file, const FileRecovery& options,
                        FileOutcome* outcome) {
-  const FileResult wanted = wanted_result(file);
-  if (file.ledger_damaged && wanted == FileResult::restored) {
+  const FileResult wanted = wanted_result(file, options.consistent);
+  const bool replays = wanted == FileResult::restored || wanted == FileResult::cut;
+  if (file.ledger_damaged && replays) {
     return Status(Code::corrupt,
                   "its ledger is damaged, so nobody knows what of the log the file has already");
   }
   Recovery recovery(job, file, options);
-  if (wanted == FileResult::restored) PMIO_TRY(recovery.replay_and_mark(outcome));
+  if (replays) PMIO_TRY(recovery.replay_and_mark(outcome));
   outcome->result = wanted;
-  return recovery.remove();
+  return wanted == FileResult::cut ? Status() : recovery.remove();
 }
 
 // What src/node makes in a job's directory; anything else is somebody's, and stays.
@@ -180,6 +183,8 @@ const char* file_result_name(FileResult result) {
   switch (result) {
     case FileResult::restored:
       return "restored";
+    case FileResult::cut:
+      return "cut";
     case FileResult::clean:
       return "clean";
     case FileResult::discarded:
@@ -224,7 +229,10 @@ FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {
   outcome.records = file.undrained_records();
   outcome.bytes = file.undrained_bytes();
   outcome.ranks = file.ranks();
-  outcome.last_complete_call = file.last_complete_call();
+  outcome.cut = file.cut;
+  outcome.cut.behind.clear();
+  outcome.gone = file.gone_segments;
+  outcome.misses_ranks = file.misses_ranks();
   if (file.discarded) return outcome;
   for (const SegmentInfo& segment : file.segments) {
     if (segment.damage)

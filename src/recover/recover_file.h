@@ -12,6 +12,7 @@ namespace pmio {
 struct FileRecovery {
   std::vector<std::string> paths;  // where to look for the file, in this order
   bool dry_run = false;
+  bool consistent = false;
   std::function<void(const RecoverProgress&)> progress;
   MediumOpener open_log = open_medium;
 };

@@ -27,12 +27,13 @@ class LogSource : public EntrySource {
   const FileInfo& file_;
 };
 
-std::vector<Entry> undrained_entries(const FileInfo& file) {
+std::vector<Entry> undrained_entries(const FileInfo& file, bool consistent) {
   std::vector<Entry> entries;
   entries.reserve(file.undrained_records());
   for (uint32_t number = 0; number < file.segments.size(); number++) {
     const SegmentInfo& segment = file.segments[number];
     for (uint32_t i = segment.drained; i < segment.records; i++) {
+      if (consistent && file.cut.behind[number][i]) continue;
       const LogRecord& record = segment.reader.record(i);
       const Vector range = record_vector(record);
       Entry entry{};
@@ -82,10 +83,10 @@ uint64_t next_logged(const RunView& run, EntrySource& source, std::vector<Entry>
 
 }  // namespace
 
-Status replay(const FileInfo& file, TargetFile& target, const ReplayProgress& progress) {
+Status replay(const FileInfo& file, TargetFile& target, bool consistent, const ReplayProgress& progress) {
   std::unique_ptr<std::byte[]> memory;
   {
-    std::vector<Entry> entries = undrained_entries(file);
+    std::vector<Entry> entries = undrained_entries(file, consistent);
     if (entries.empty()) return {};
     memory = std::make_unique_for_overwrite<std::byte[]>(run_bytes(entries.size()));
     build_run(entries, memory.get());

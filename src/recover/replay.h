@@ -18,6 +18,7 @@ using ReplayProgress = std::function<void(uint64_t bytes)>;
 
 // Order of the records: stamp, then segment (file.segments is in that order), then position. On return the
 // bytes are written, not synced. An error leaves part of them written; the call can be repeated.
-Status replay(const FileInfo& file, TargetFile& target, const ReplayProgress& progress);
+// consistent: what lies behind the cut is left out.
+Status replay(const FileInfo& file, TargetFile& target, bool consistent, const ReplayProgress& progress);
 
 }  // namespace pmio

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "drain/target.h"
+#include "log/target_mark.h"
 #include "medium/job_name.h"
 #include "node/control.h"
 #include "node/pool.h"
@@ -124,6 +125,45 @@ void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
     file->lost_segments.push_back(
         {SegmentPool::segment_name(cell.rank, cell.slot), cell.rank, cell.slot, cell.published});
   }
+}
+
+// Segments that the ledger knows and that are not there. A recovery that was interrupted has removed some
+// when nothing was left to do; then that is no evidence.
+void find_gone_segments(const Ledgers& ledgers, const std::vector<std::string>& names, FileInfo* file) {
+  if (file->undrained_records() == 0) return;
+  for (const auto& [name, state] : ledgers.readable) {
+    if (!same_file(state.target, file->target)) continue;
+    for (const LedgerEntry& entry : state.entries) {
+      const std::string segment = SegmentPool::segment_name(entry.rank, entry.slot);
+      if (std::find(names.begin(), names.end(), segment) != names.end()) continue;
+      const auto drained = static_cast<uint32_t>(std::min<uint64_t>(entry.drained_records, UINT32_MAX));
+      file->gone_segments.push_back({segment, entry.rank, entry.slot, drained});
+    }
+  }
+}
+
+bool mark_is_settled(const LogDirectory& directory, const FileInfo& file) {
+  auto mark = directory.map("mark-" + file_key(file.target));
+  return mark.ok() && is_settled((*mark)->bytes());
+}
+
+// Ranks of which a segment is there, by the names.
+std::set<uint32_t> ranks_of(const std::vector<std::string>& names) {
+  std::set<uint32_t> ranks;
+  for (const std::string& name : names) {
+    uint32_t rank = 0, slot = 0;
+    if (std::sscanf(name.c_str(), "seg-%" SCNu32 "-%" SCNu32, &rank, &slot) == 2) ranks.insert(rank);
+  }
+  return ranks;
+}
+
+// records and damage are known.
+void examine_cut(const LogDirectory& directory, const Ledgers& ledgers, const std::vector<std::string>& names,
+                 uint32_t world, FileInfo* file) {
+  if (const ControlEvidence* control = ledgers.control_of(file->target)) file->control_opens = control->opens;
+  find_gone_segments(ledgers, names, file);
+  file->settled = mark_is_settled(directory, *file);
+  file->cut = find_cut(*file, world, ranks_of(names));
 }
 
 void count_record(const LogRecord& record, bool drained, SegmentInfo* segment) {
@@ -284,20 +324,17 @@ std::vector<uint32_t> FileInfo::ranks() const {
   return {found.begin(), found.end()};
 }
 
-uint32_t FileInfo::last_complete_call() const {
-  std::map<uint32_t, uint32_t> last;
-  for (const SegmentInfo& segment : segments) {
-    if (segment.records > 0) last[segment.rank] = std::max(last[segment.rank], segment.last_collective_call);
-  }
-  if (last.empty()) return 0;
-  return std::min_element(last.begin(), last.end(), [](auto& a, auto& b) { return a.second < b.second; })
-      ->second;
-}
-
 bool FileInfo::damaged() const {
   return !lost_segments.empty() ||
          std::any_of(segments.begin(), segments.end(),
                      [](const SegmentInfo& segment) { return segment.damage.has_value(); });
+}
+
+bool FileInfo::misses_ranks() const {
+  return std::any_of(cut.opens.begin(), cut.opens.end(), [](const OpenCut& open) {
+    return std::any_of(open.missing.begin(), open.missing.end(),
+                       [](const MissingRank& rank) { return rank.reason != MissingRank::Reason::unknown; });
+  });
 }
 
 std::string FileInfo::name() const {
@@ -330,6 +367,7 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
     std::sort(file.segments.begin(), file.segments.end(), [](const SegmentInfo& a, const SegmentInfo& b) {
       return std::tie(a.rank, a.start_ns, a.slot) < std::tie(b.rank, b.start_ns, b.slot);
     });
+    if (state == JobState::dead && !file.discarded) examine_cut(directory, ledgers, *names, job.ranks, &file);
   }
   return job;
 }

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "log/ledger.h"
 #include "log/segment.h"
+#include "recover/cut.h"
 #include "recover/directory.h"
 #include "recover/evidence.h"
 
@@ -69,15 +70,20 @@ struct FileInfo {
   bool ledger_damaged = false;        // nobody knows what is in the file already
   std::vector<SegmentInfo> segments;  // in the order in which ties between stamps are broken: rank, age
   std::vector<LostSegment> lost_segments;
+  // The ledger knows them, and they are not there though some of the log is: records says how many of their
+  // records are in the file; whether there were more, and where, nothing tells.
+  std::vector<LostSegment> gone_segments;
+  std::vector<ControlEvidence::Open> control_opens;
+  bool settled = false;  // no drain was under way (log/target_mark.h)
+  Cut cut;               // of a dead job's
 
   uint64_t records() const;
   uint64_t undrained_records() const;
   uint64_t undrained_bytes() const;
   std::vector<uint32_t> ranks() const;  // that have records here, ascending
-  // The highest collective write call that every rank with records has finished; 0: none, or no collective
-  // ones.
-  uint32_t last_complete_call() const;
-  bool damaged() const;  // some segment is, or is lost
+  bool damaged() const;                 // some segment is, or is lost
+  // A rank's log was there and is not, as far as anything tells.
+  bool misses_ranks() const;
   // paths[0], or the device and inode where no segment tells a path.
   std::string name() const;
 };

@@ -1,6 +1,7 @@
 /* Writes self-describing cells until it is killed or done, telling after each call that it has returned.
  *
  *   crash_writer write PROGRESS FILE SEED CALLS      under mpiexec
+ *   crash_writer cut PROGRESS FILE SEED CALLS        under mpiexec: see crash_cut.c
  *   crash_writer check PROGRESS FILE SEED RANKS      alone: is every acknowledged write in the file?
  *
  * PROGRESS is an existing file of kMaxRanks struct crash_progress. check exits with 0, or says what is wrong.
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "crash_cut.h"
 
 int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks);
 
@@ -113,7 +116,8 @@ static void write_all_calls(struct writer* w) {
 
 int main(int argc, char** argv) {
   if (argc != 6) {
-    fprintf(stderr, "usage: crash_writer write PROGRESS FILE SEED CALLS | check PROGRESS FILE SEED RANKS\n");
+    fprintf(stderr,
+            "usage: crash_writer write|cut PROGRESS FILE SEED CALLS | check PROGRESS FILE SEED RANKS\n");
     return 2;
   }
   struct crash_progress* progress = map_progress(argv[2]);
@@ -127,6 +131,11 @@ int main(int argc, char** argv) {
   if (w.ranks > kMaxRanks) MPI_Abort(MPI_COMM_WORLD, 2);
   w.mine = &progress[w.rank];
   w.mine->pid = (uint64_t)getpid();
+  if (strcmp(argv[1], "cut") == 0) {
+    crash_cut(w.mine, w.path, seed, w.calls);
+    MPI_Finalize();
+    return 0;
+  }
   w.buffer = malloc((size_t)kCells * kCellBytes);
   if (!w.buffer) MPI_Abort(MPI_COMM_WORLD, 2);
   write_all_calls(&w);

@@ -11,7 +11,8 @@ file(GLOB differential_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/diffe
 foreach(tag IN LISTS tags)
   add_executable(differential-${tag} ${differential_sources})
   target_link_libraries(differential-${tag} PRIVATE pmio_mpi_${tag}_program)
-  add_executable(crash_writer-${tag} ${CMAKE_CURRENT_LIST_DIR}/crash_writer.c ${CMAKE_CURRENT_LIST_DIR}/crash_writer_check.c)
+  add_executable(crash_writer-${tag} ${CMAKE_CURRENT_LIST_DIR}/crash_writer.c ${CMAKE_CURRENT_LIST_DIR}/crash_writer_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/crash_cut.c)
   target_link_libraries(crash_writer-${tag} PRIVATE pmio_mpi_${tag}_program)
   set_target_properties(differential-${tag} crash_writer-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
 
@@ -40,5 +41,8 @@ foreach(tag IN LISTS tags)
   endif()
   add_test(NAME crash.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../crash.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 15)
+  add_test(NAME cut.${tag}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../cut.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 10 --calls 1500)
+  set_tests_properties(cut.${tag} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2 SKIP_RETURN_CODE 77)
   set_tests_properties(crash.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
 endforeach()

@@ -164,7 +164,7 @@ TEST_F(RecoverTest, SaysWhichCollectiveCallIsComplete) {
     job.write(0, 0, target, {0, 10, 0, 1}, data, 6, 6, false);  // begun, not finished
   }
   const RecoverReport report = run();
-  EXPECT_EQ(report.jobs.at(0).files.at(0).last_complete_call, 5u);
+  EXPECT_EQ(report.jobs.at(0).files.at(0).cut.complete_call(), 5u);
   EXPECT_EQ(report.jobs.at(0).ranks, 4u);
 }
 
