@@ -34,7 +34,7 @@ class CutRound(crash.Round):
     def __init__(self, options, mpi, number, scratch):
         super().__init__(options, mpi, number, scratch)
         self.drains = number % 2 == 1
-        self.log_size = self.random.choice(["1M", "2M"]) if self.drains else "64M"
+        self.log_size = self.random.choice(["512K", "1M"]) if self.drains else "64M"
         self.background = "on" if self.drains else "off"
 
     def call(self, rank, number):

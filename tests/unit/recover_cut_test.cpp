@@ -1,0 +1,268 @@
+// The consistent cut, on small logs made by hand.
+#include "log/target_mark.h"
+#include "recover_fixture.h"
+
+namespace pmio::test {
+namespace {
+
+constexpr int64_t kPiece = 10;
+
+// Calls of one open, each of which gives kPiece bytes of its own value to a place of its own.
+class CutTest : public RecoverTest {
+ protected:
+  static constexpr uint32_t kOpen = 1;  // CallNumber::open
+
+  void declare(CrashedJob& job, uint32_t rank, uint32_t slot, uint32_t ranks, uint32_t begin = 0,
+               bool later = false) {
+    OpenEntry entry{};
+    entry.open = 7;
+    entry.ranks = ranks;
+    entry.rank = rank;
+    entry.begin_call = entry.last_call = begin;
+    entry.begin_later = later ? 1 : 0;
+    job.segment(rank, slot, target).writer.set_open(0, entry);
+    ASSERT_TRUE(job.segment(rank, slot, target).writer.fence().ok());
+  }
+
+  void write(CrashedJob& job, uint32_t rank, uint32_t slot, int64_t place, CallNumber call,
+             bool last = true) {
+    SegmentWriter& writer = job.segment(rank, slot, target).writer;
+    const Bytes data(kPiece, value(place));
+    writer.append({place * kPiece, kPiece, 0, 1}, data.data(), ++stamp_, call, last);
+    ASSERT_TRUE(writer.fence().ok());
+  }
+  static CallNumber collective(uint32_t number) { return {kOpen, number, false}; }
+  static CallNumber independent_after(uint32_t number) { return {kOpen, number, true}; }
+
+  static std::byte value(int64_t place) { return static_cast<std::byte>(place + 1); }
+  // The file with these places written.
+  static Bytes with(const std::vector<int64_t>& places) {
+    Bytes bytes;
+    for (const int64_t place : places) {
+      const auto end = static_cast<size_t>((place + 1) * kPiece);
+      if (bytes.size() < end) bytes.resize(end);
+      std::fill_n(bytes.begin() + place * kPiece, kPiece, value(place));
+    }
+    return bytes;
+  }
+
+  // The mark that says that no drain was under way.
+  void settle(CrashedJob& job) {
+    auto mark = TargetMark::create(*job.medium, "mark-" + file_key(identity(target)));
+    ASSERT_TRUE(mark.ok());
+    auto file = TargetFile::open_same(target, identity(target), TargetFile::Access::read_only);
+    ASSERT_TRUE(file.ok());
+    mark->settled(*(*file)->state());
+  }
+
+  FileOutcome recover_cut() {
+    RecoverOptions options;
+    options.consistent = true;
+    report = run(options);
+    return report.jobs.at(0).files.at(0);
+  }
+
+  RecoverReport report;
+  uint64_t stamp_ = 0;
+};
+
+TEST_F(CutTest, LeavesOutWhatComesAfterTheLastCompleteCall) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 1, 0, 1, collective(1));
+    write(job, 0, 0, 2, independent_after(1));  // before call 2
+    write(job, 0, 0, 3, collective(2));
+    write(job, 1, 0, 4, collective(2));
+    write(job, 0, 0, 5, independent_after(2));  // behind it
+    write(job, 0, 0, 6, collective(3));
+    write(job, 1, 0, 7, collective(3), false);  // begun, not finished
+    settle(job);
+  }
+  const FileOutcome outcome = recover_cut();
+  EXPECT_EQ(outcome.result, FileResult::cut);
+  EXPECT_EQ(outcome.cut.complete_call(), 2u);
+  EXPECT_EQ(outcome.cut.opens.at(0).open, 7u);
+  EXPECT_EQ(outcome.cut.opens.at(0).latest, 3u);
+  EXPECT_EQ(outcome.cut.left_records, 3u);
+  EXPECT_TRUE(outcome.cut.reached());
+  EXPECT_TRUE(report.complete());
+  EXPECT_EQ(read_file(target), with({0, 1, 2, 3, 4}));
+  EXPECT_EQ(recover_cut().cut.left_records, 3u);  // as often as one likes
+  EXPECT_TRUE(run().complete());
+  EXPECT_EQ(read_file(target), with({0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_TRUE(left().empty());
+}
+
+// Older than what the cut keeps, and behind the cut: the recovery of the rest must not bring it over that.
+TEST_F(CutTest, TheRestComesInInItsOrder) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    const Bytes early(kPiece, std::byte{100}), late(kPiece, std::byte{200});
+    const Vector where{50, kPiece, 0, 1};
+    job.segment(0, 0, target).writer.append(where, early.data(), 10, independent_after(1), true);
+    ASSERT_TRUE(job.segment(0, 0, target).writer.fence().ok());
+    job.segment(1, 0, target).writer.append(where, late.data(), 20, collective(1), true);
+    ASSERT_TRUE(job.segment(1, 0, target).writer.fence().ok());
+    settle(job);
+  }
+  EXPECT_EQ(recover_cut().cut.complete_call(), 1u);
+  EXPECT_EQ(read_file(target).at(50), std::byte{200});
+  EXPECT_TRUE(run().complete());
+  EXPECT_EQ(read_file(target).at(50), std::byte{200});
+}
+
+TEST_F(CutTest, KnowsOfCallsWithoutData) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    for (const uint32_t call : {1u, 2u, 3u}) write(job, 0, 0, call, collective(call));
+    job.segment(1, 0, target).writer.advance_open(0, 1);
+    job.segment(1, 0, target).writer.advance_open(0, 2);
+    ASSERT_TRUE(job.segment(1, 0, target).writer.fence().ok());
+    settle(job);
+  }
+  EXPECT_EQ(recover_cut().cut.complete_call(), 2u);
+  EXPECT_EQ(read_file(target), with({1, 2}));
+}
+
+TEST_F(CutTest, ListsLaterBytesThatWereDrained) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 0, 0, 2, collective(2));
+    write(job, 1, 0, 1, collective(1));
+    write_file(target, with({0, 2}));
+    job.ledger(target, {{{0, 0}, 2}});
+    settle(job);
+  }
+  const FileOutcome outcome = recover_cut();
+  EXPECT_EQ(outcome.cut.complete_call(), 1u);
+  EXPECT_EQ(outcome.cut.in_file, (std::vector<Vector>{{20, kPiece, 0, 1}}));
+  EXPECT_TRUE(outcome.cut.perhaps_in_file.empty());
+  EXPECT_FALSE(report.complete());
+  EXPECT_EQ(read_file(target), with({0, 1, 2}));
+}
+
+TEST_F(CutTest, ListsBytesOfADrainThatWasUnderWay) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 1, 0, 1, collective(1));
+    write(job, 1, 0, 2, collective(2));
+  }
+  for (int i = 0; i < 2; i++)
+    EXPECT_EQ(recover_cut().cut.perhaps_in_file, (std::vector<Vector>{{20, kPiece, 0, 1}}));
+}
+
+// The space of the first calls was used again.
+TEST_F(CutTest, SaysWhereNothingTellsWhatWasDrained) {
+  {
+    CrashedJob job(logs, 1, 2);
+    declare(job, 0, 0, 2);
+    declare(job, 1, 0, 2, 4);
+    write(job, 0, 0, 0, collective(2));
+    write(job, 1, 0, 1, collective(5));
+    settle(job);
+  }
+  const FileOutcome outcome = recover_cut();
+  EXPECT_EQ(outcome.cut.complete_call(), 2u);
+  EXPECT_EQ(outcome.cut.untold, std::set<uint32_t>{1});
+  EXPECT_FALSE(report.complete());
+}
+
+TEST_F(CutTest, BehindDamageNothingIsComplete) {
+  {
+    CrashedJob job(logs, 1, 1);
+    declare(job, 0, 0, 1);
+    for (const uint32_t call : {1u, 2u, 3u}) write(job, 0, 0, call, collective(call));
+    declare(job, 0, 1, 1, 3);
+    write(job, 0, 1, 4, collective(4));
+    std::byte* data = job.segment(0, 0, target).region->data();
+    data[kHeaderBytes + 16] ^= std::byte{1};  // of call 2
+    settle(job);
+  }
+  EXPECT_EQ(recover_cut().cut.complete_call(), 1u);
+  EXPECT_EQ(read_file(target), with({1}));
+}
+
+TEST_F(CutTest, ListsRanksWithoutALog) {
+  {
+    CrashedJob job(logs, 1, 3);
+    declare(job, 0, 0, 3);
+    write(job, 0, 0, 0, collective(1));
+    auto spare = job.medium->create("seg-2-0", kMinSegmentBytes);  // rank 2 has one, of no file
+    ASSERT_TRUE(spare.ok());
+    settle(job);
+  }
+  const FileOutcome outcome = recover_cut();
+  const auto& missing = outcome.cut.opens.at(0).missing;
+  ASSERT_EQ(missing.size(), 2u);
+  EXPECT_EQ(missing[0].rank, 1u);
+  EXPECT_EQ(missing[0].reason, MissingRank::Reason::no_files);
+  EXPECT_EQ(missing[1].rank, 2u);
+  EXPECT_EQ(missing[1].reason, MissingRank::Reason::unknown);
+  EXPECT_EQ(outcome.cut.complete_call(), 0u);
+  EXPECT_TRUE(read_file(target).empty());
+  EXPECT_FALSE(run().complete());  // what rank 1 logged is lost
+  EXPECT_EQ(read_file(target), with({0}));
+}
+
+TEST_F(CutTest, ListsSegmentsThatTheLedgerKnows) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 0, 0, 2, collective(2));
+    write(job, 1, 0, 1, collective(1));
+    job.ledger(target, {{{0, 0}, 1}, {{1, 0}, 1}});
+    settle(job);
+  }
+  std::filesystem::remove(logs + "/job-0000000000000001/seg-1-0");
+  const FileOutcome outcome = recover_cut();
+  ASSERT_EQ(outcome.gone.size(), 1u);
+  EXPECT_EQ(outcome.gone[0].name, "seg-1-0");
+  EXPECT_EQ(outcome.gone[0].records, 1u);
+  EXPECT_EQ(outcome.cut.opens.at(0).missing.at(0).reason, MissingRank::Reason::segment_gone);
+  EXPECT_FALSE(report.complete());
+}
+
+TEST_F(CutTest, WithoutCollectiveCallsEverythingIsRestored) {
+  {
+    CrashedJob job(logs, 1, 2);
+    declare(job, 0, 0, 2);
+    write(job, 0, 0, 0, independent_after(0));
+  }
+  const FileOutcome outcome = recover_cut();
+  EXPECT_EQ(outcome.result, FileResult::restored);
+  EXPECT_TRUE(outcome.cut.opens.empty());
+  EXPECT_EQ(read_file(target), with({0}));
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(CutTest, EveryOpenHasItsOwn) {
+  {
+    CrashedJob job(logs, 1, 1);
+    declare(job, 0, 0, 1);
+    OpenEntry other{};
+    other.open = 9;
+    other.ranks = 2;
+    job.segment(0, 0, target).writer.set_open(1, other);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 0, 0, 1, CallNumber(2, 1, false));  // its other rank has not come so far
+    settle(job);
+  }
+  const FileOutcome outcome = recover_cut();
+  ASSERT_EQ(outcome.cut.opens.size(), 2u);
+  EXPECT_EQ(outcome.cut.opens[0].complete, 1u);
+  EXPECT_EQ(outcome.cut.opens[1].complete, 0u);
+  EXPECT_EQ(read_file(target), with({0}));
+}
+
+}  // namespace
+}  // namespace pmio::test
