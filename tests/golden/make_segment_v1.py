@@ -1,5 +1,5 @@
-"""Writes segment-v1.bin and segment-v1-fenced.bin: version 1 segments made from docs/format.md alone, sharing no code with
-pmio. The second one has the features fenced_records and durable_fences.
+"""Writes segment-v1.bin, segment-v1-fenced.bin and segment-v1-opens.bin: version 1 segments made from docs/format.md alone,
+sharing no code with pmio. The second one has the features fenced_records and durable_fences, the third one the open table too.
 
 A released format never changes, so neither does the file. --dump prints the hexadecimal dump that docs/format.md shows.
 """
@@ -46,17 +46,26 @@ def packed(index, *fields):
     return struct.pack("<I", crc32c(seed, body)) + body
 
 
-def segment(fenced):
+def open_copy(number, *fields):
+    body = struct.pack("<IQIIIII28x", *fields)  # update, open, ranks, rank, begin_call, begin_later, last_call
+    seed = crc32c(0, struct.pack("<Q", SALT)) ^ ((2**32 - 1 - number) * 0x9E3779B1 & 0xFFFFFFFF)
+    return struct.pack("<I", crc32c(seed, body)) + body
+
+
+def segment(fenced, opens=False):
     out = bytearray(SEGMENT)
-    first = header(3 if fenced else 0)
+    first = header((3 if fenced else 0) | (4 if opens else 0))
     out[:len(first)] = first
     extent, vector = b"hello, persistent log", bytes(range(0x10, 0x28))
     records = [record(0, extent, 1000, len(extent), 0, 5_000_001_000, HEADER, 0, 0),
-               record(1, vector, 4096, 8, 32, 5_000_002_000, HEADER + 24, 1, 1, 1 if fenced else 0)]
+               record(1, vector, 4096, 8, 32, 5_000_002_000, HEADER + 24, 1, 0x101 if opens else 1, 1 if fenced else 0)]
     if fenced:
         records.append(seal(2))
     out[HEADER:HEADER + len(extent)] = extent
     out[HEADER + 24:HEADER + 24 + len(vector)] = vector
+    if opens:  # after the last record two calls without data
+        out[4224:4288] = open_copy(0, 2, 9, 4, 1, 0, 0, 3)
+        out[4288:4352] = open_copy(1, 1, 9, 4, 1, 0, 0, 0)
     for i, line in enumerate(records):
         out[SEGMENT - 64 * (i + 1):SEGMENT - 64 * i] = line
     return bytes(out)
@@ -78,3 +87,4 @@ if __name__ == "__main__":
         folder = pathlib.Path(__file__).parent
         (folder / "segment-v1.bin").write_bytes(segment(False))
         (folder / "segment-v1-fenced.bin").write_bytes(segment(True))
+        (folder / "segment-v1-opens.bin").write_bytes(segment(True, True))

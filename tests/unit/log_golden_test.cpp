@@ -59,6 +59,37 @@ TEST(Golden, Version1WithFencedRecords) {
   EXPECT_EQ(reader->fenced_records(3), 0u);
 }
 
+// What the writer of today makes of the same calls is checked to the byte of the table.
+TEST(Golden, Version1WithOpenTable) {
+  const auto words = golden("segment-v1-opens.bin");
+  auto reader = SegmentReader::open(std::as_bytes(std::span(words)));
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ(reader->header().compat, kFencedRecords | kDurableFences | kOpenTable);
+  EXPECT_EQ(reader->count_valid(), 2u);
+  EXPECT_EQ(reader->record(1).flags, kLastOfCall | 1u << kOpenShift);
+  const auto entry = reader->open_entry(0);
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry->open, 9u);
+  EXPECT_EQ(entry->ranks, 4u);
+  EXPECT_EQ(entry->rank, 1u);
+  EXPECT_EQ(entry->last_call, 3u);
+  EXPECT_FALSE(reader->open_entry(1));
+
+  CrashRegion region(kMinSegmentBytes);
+  auto writer = SegmentWriter::format(region, {0xc0ffee, 1, 0, 4, {}, "/scratch/run/out.nc"});
+  ASSERT_TRUE(writer.ok());
+  OpenEntry opened{};
+  opened.open = 9;
+  opened.ranks = 4;
+  opened.rank = 1;
+  writer->set_open(0, opened);
+  writer->advance_open(0, 3);
+  const std::byte* old = std::as_bytes(std::span(words)).data();
+  constexpr size_t kCrc = offsetof(OpenEntry, update);
+  for (const size_t at : {kOpenTableAt, kOpenTableAt + sizeof(OpenEntry)})
+    EXPECT_EQ(0, std::memcmp(region.data() + at + kCrc, old + at + kCrc, sizeof(OpenEntry) - kCrc)) << at;
+}
+
 // By the writer of today: the same bytes but for what is new with every generation.
 TEST(Golden, TheWriterStillWritesThem) {
   const auto words = golden("segment-v1-fenced.bin");
