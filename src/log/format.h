@@ -144,12 +144,13 @@ constexpr uint32_t kDiscarded = 1;  // the file was deleted: nothing of it may b
 constexpr uint64_t kTargetMarkMagic = 0x314b524d4f494d50;  // "PMIOMRK1"
 constexpr uint32_t kMarkWriting = 1;
 constexpr uint32_t kMarkSettled = 2;
+constexpr uint32_t kMarkAhead = 1;  // settled, but the file may have more of the log than the ledger tells
 struct TargetMarkRecord {
   uint64_t magic;
   uint32_t version;
-  uint32_t crc;    // crc32c(0, bytes [16, sizeof(TargetMarkRecord)))
-  uint32_t state;  // kMarkWriting or kMarkSettled
-  uint32_t reserved;
+  uint32_t crc;         // crc32c(0, bytes [16, sizeof(TargetMarkRecord)))
+  uint32_t state;       // kMarkWriting or kMarkSettled
+  uint32_t flags;       // kMarkAhead
   uint64_t size_bytes;  // where settled
   uint64_t mtime_ns;    // likewise
   uint8_t boot[16];     // the kernel's boot_id

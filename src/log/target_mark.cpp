@@ -27,11 +27,12 @@ std::optional<TargetMarkRecord> parse(std::span<const std::byte> bytes) {
   return record;
 }
 
-TargetMarkRecord make(uint32_t state, const FileState& file) {
+TargetMarkRecord make(uint32_t state, uint32_t flags, const FileState& file) {
   TargetMarkRecord record{};
   record.magic = kTargetMarkMagic;
   record.version = kFormatMajor;
   record.state = state;
+  record.flags = flags;
   record.size_bytes = file.size_bytes;
   record.mtime_ns = file.mtime_ns;
   const BootId boot = this_boot();
@@ -88,7 +89,7 @@ Status TargetMark::writing() {
   if (now && now->state == kMarkWriting) return {};
   TargetMarkRecord before;
   std::memcpy(&before, region_->data(), sizeof before);
-  const TargetMarkRecord record = make(kMarkWriting, {});
+  const TargetMarkRecord record = make(kMarkWriting, 0, {});
   region_->copy(0, &record, sizeof record);
   region_->flush(0, sizeof record);
   Status status = region_->sync();
@@ -97,15 +98,15 @@ Status TargetMark::writing() {
   return status;
 }
 
-void TargetMark::settled(const FileState& state) {
-  const TargetMarkRecord record = make(kMarkSettled, state);
+void TargetMark::settled(const FileState& state, bool ahead) {
+  const TargetMarkRecord record = make(kMarkSettled, ahead ? kMarkAhead : 0, state);
   region_->copy(0, &record, sizeof record);
   region_->flush(0, sizeof record);
 }
 
-bool is_settled(std::span<const std::byte> mark) {
+bool matches_ledger(std::span<const std::byte> mark) {
   const auto record = parse(mark);
-  return record && record->state == kMarkSettled;
+  return record && record->state == kMarkSettled && (record->flags & kMarkAhead) == 0;
 }
 
 bool changed_since(std::span<const std::byte> mark, const FileState& now, const BootId& boot) {

@@ -35,7 +35,9 @@ class TargetMark {
   // The file is going to change. Durable on return, as the ledger is; free where the mark says so already.
   Status writing();
   // The file is as its job left it. Not durable: were it lost, the mark would say `writing` still.
-  void settled(const FileState& state);
+  // ahead: it may have more of the log than the ledger tells, since a drain or a recovery did not get to its
+  // end.
+  void settled(const FileState& state, bool ahead = false);
   // Whether neither has ever been said.
   bool blank() const;
 
@@ -49,7 +51,7 @@ class TargetMark {
 // may have lost the last ones.
 bool changed_since(std::span<const std::byte> mark, const FileState& now, const BootId& boot);
 
-// Whether the bytes of the mark say that its job is not in the middle of writing.
-bool is_settled(std::span<const std::byte> mark);
+// Whether the bytes of the mark say that the file has no more of the log than the ledger tells.
+bool matches_ledger(std::span<const std::byte> mark);
 
 }  // namespace pmio

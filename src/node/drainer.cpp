@@ -141,25 +141,25 @@ Status Drainer::lead(bool write) {
     Status status = write_round(leftover);
     parts_.control->round.active.store(0, std::memory_order_release);
     // busy: a helper died in the middle of a write, which is done again.
-    if (!status.ok() && status.code() != Code::busy) settle_mark();
+    if (!status.ok() && status.code() != Code::busy) settle_mark(true);
     PMIO_TRY(status);
   }
   PMIO_TRY(finish_round(marks, leftover));
-  if (write) settle_mark();
+  if (write) settle_mark(false);
   count(parts_.counters->drain_rounds);
   count(parts_.counters->drain_ns, monotonic_ns() - start);
   return {};
 }
 
 // Without the file's state the mark goes on saying that it is being written, which is never a false alarm.
-void Drainer::settle_mark() {
-  if (auto state = parts_.target->state(); state.ok()) parts_.mark->settled(*state);
+void Drainer::settle_mark(bool ahead) {
+  if (auto state = parts_.target->state(); state.ok()) parts_.mark->settled(*state, ahead);
 }
 
 void Drainer::note_before_first_write() {
   const RobustLock lock(parts_.control->drain_mutex, std::try_to_lock);
   // Not held: somebody drains, or is here for the same reason.
-  if (lock.held() && parts_.mark->blank()) settle_mark();
+  if (lock.held() && parts_.mark->blank()) settle_mark(false);
 }
 
 void Drainer::note_foreign_write() {

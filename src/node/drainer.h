@@ -47,7 +47,7 @@ class Drainer {
  private:
   struct Work;  // the round as this process sees it
   Status lead(bool write);
-  void settle_mark();
+  void settle_mark(bool ahead);
   Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
   Status write_round(FileIndex::Leftover& leftover);
   Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);

@@ -206,7 +206,7 @@ class Survey {
     }
     cut->left_records++;
     cut->left_bytes += record.length;
-    if (!file_.settled) cut->perhaps_in_file.push_back(record_vector(record));
+    if (!file_.ledger_exact) cut->perhaps_in_file.push_back(record_vector(record));
   }
 
   // Space is given back oldest first, and only when it is drained.

@@ -153,7 +153,9 @@ class Run {
     FileOutcome outcome = recover_file(
         job.directory, file,
         {paths_of(file), options_.dry_run, options_.consistent, options_.progress, options_.open_log});
-    if (outcome.result == FileResult::kept || outcome.result == FileResult::cut) keep(job, file);
+    // Of a replay that failed the file has nobody knows what.
+    if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
+    if (outcome.result == FileResult::cut) keep(job, file, false);
     return outcome;
   }
 
@@ -166,16 +168,15 @@ class Run {
   FileOutcome hold_back(const Job& job, const FileInfo& file, const std::string& why) {
     FileOutcome outcome = describe_file(job.directory, file);
     outcome.message = why + "; its log stays in " + job.info.directory;
-    keep(job, file);
+    keep(job, file, false);
     return outcome;
   }
 
-  void keep(const Job& job, const FileInfo& file) {
+  // ahead: of what lies behind the cut something may have been replayed now.
+  void keep(const Job& job, const FileInfo& file, bool ahead) {
     kept_.push_back(file.target);
     if (options_.dry_run || changed_.count(&file) != 0) return;
-    // As long as a drain may have brought in what lies behind the cut, the mark has to go on saying so.
-    if (options_.consistent && !file.cut.perhaps_in_file.empty()) return;
-    mark_settled(job.directory, file, paths_of(file), options_.open_log);
+    mark_settled(job.directory, file, paths_of(file), ahead || !file.ledger_exact, options_.open_log);
   }
 
   // Another job may have opened the same file by another name.

@@ -213,14 +213,14 @@ Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumO
 }
 
 void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths,
-                  const MediumOpener& open_log) {
+                  bool ahead, const MediumOpener& open_log) {
   if (!job.has(mark_name(file))) return;
   auto medium = open_log(job.path(), Durability::always);
   const auto target = open_target(file, paths);
   if (!medium.ok() || !target.ok()) return;
   auto mark = TargetMark::open(**medium, mark_name(file));
   auto state = target.value()->state();
-  if (mark.ok() && state.ok()) mark->settled(*state);
+  if (mark.ok() && state.ok()) mark->settled(*state, ahead);
 }
 
 FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {

@@ -22,9 +22,9 @@ struct FileRecovery {
 bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths);
 // The mark says that the file is being written, before recovery does, lest a repetition take it for a change.
 Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log);
-// Recovery leaves the file as it is now, with the log kept.
+// Recovery leaves the file as it is now, with the log kept. ahead: TargetMark::settled.
 void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths,
-                  const MediumOpener& open_log);
+                  bool ahead, const MediumOpener& open_log);
 
 // The job must be dead, and locked unless dry_run.
 FileOutcome recover_file(const LogDirectory& job, const FileInfo& file, const FileRecovery& options);

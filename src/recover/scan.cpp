@@ -142,9 +142,9 @@ void find_gone_segments(const Ledgers& ledgers, const std::vector<std::string>& 
   }
 }
 
-bool mark_is_settled(const LogDirectory& directory, const FileInfo& file) {
+bool mark_matches_ledger(const LogDirectory& directory, const FileInfo& file) {
   auto mark = directory.map("mark-" + file_key(file.target));
-  return mark.ok() && is_settled((*mark)->bytes());
+  return mark.ok() && matches_ledger((*mark)->bytes());
 }
 
 // Ranks of which a segment is there, by the names.
@@ -162,7 +162,7 @@ void examine_cut(const LogDirectory& directory, const Ledgers& ledgers, const st
                  uint32_t world, FileInfo* file) {
   if (const ControlEvidence* control = ledgers.control_of(file->target)) file->control_opens = control->opens;
   find_gone_segments(ledgers, names, file);
-  file->settled = mark_is_settled(directory, *file);
+  file->ledger_exact = mark_matches_ledger(directory, *file);
   file->cut = find_cut(*file, world, ranks_of(names));
 }
 

@@ -74,8 +74,8 @@ struct FileInfo {
   // records are in the file; whether there were more, and where, nothing tells.
   std::vector<LostSegment> gone_segments;
   std::vector<ControlEvidence::Open> control_opens;
-  bool settled = false;  // no drain was under way (log/target_mark.h)
-  Cut cut;               // of a dead job's
+  bool ledger_exact = false;  // the file has no more of the log than the ledger tells (log/target_mark.h)
+  Cut cut;                    // of a dead job's
 
   uint64_t records() const;
   uint64_t undrained_records() const;

@@ -105,8 +105,14 @@ TEST(TargetMark, WhatItTells) {
   EXPECT_FALSE(changed(100, 4000, other));  // what the crash of the node lost
   EXPECT_FALSE(changed(50, 5000, other));
   EXPECT_TRUE(changed(100, 6000, other));
+  const auto matches = [&] { return matches_ledger(read_file(directory + "/mark")); };
+  EXPECT_TRUE(matches());
   ASSERT_TRUE(mark->writing().ok());
   EXPECT_FALSE(changed(7, 7, this_boot()));
+  EXPECT_FALSE(matches());
+  mark->settled({100, 5000}, true);
+  EXPECT_TRUE(changed(101, 5000, this_boot()));
+  EXPECT_FALSE(matches());
   std::filesystem::remove_all(directory);
 }
 

@@ -148,6 +148,31 @@ TEST_F(CutTest, ListsLaterBytesThatWereDrained) {
   EXPECT_EQ(read_file(target), with({0, 1, 2}));
 }
 
+// A recovery of everything brought bytes in, and could not say so.
+TEST_F(CutTest, ListsBytesOfARecoveryThatFailed) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 1, 0, 1, collective(1));
+    write(job, 1, 0, 2, collective(2));
+    settle(job);
+  }
+  RecoverOptions failing;
+  bool replayed = false;
+  failing.progress = [&](const RecoverProgress& now) { replayed = now.step == RecoverStep::synced; };
+  failing.open_log = [&](const std::string& directory, Durability durability) {
+    if (!std::exchange(replayed, false)) return open_medium(directory, durability);
+    return Result<std::unique_ptr<Medium>>(Status(Code::io, "no medium", EIO));
+  };
+  EXPECT_FALSE(run(failing).complete());
+  EXPECT_EQ(read_file(target), with({0, 1, 2}));
+  for (int i = 0; i < 2; i++)
+    EXPECT_EQ(recover_cut().cut.perhaps_in_file, (std::vector<Vector>{{20, kPiece, 0, 1}}));
+  write_file(target, with({0}));  // and a change by others is still one
+  EXPECT_EQ(recover_cut().result, FileResult::kept);
+}
+
 TEST_F(CutTest, ListsBytesOfADrainThatWasUnderWay) {
   {
     CrashedJob job(logs, 1, 2);
