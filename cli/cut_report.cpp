@@ -60,8 +60,8 @@ void print_later(const Cut& cut) {
                 ranges_text(cut.perhaps_in_file).c_str());
   if (!cut.untold.empty())
     std::printf(
-        "  LATER BYTES of rank %s were in the file already, and nothing tells which: their space in the "
-        "log was used again\n",
+        "  LATER BYTES of rank %s may be in the file, and nothing tells which: that part of the log was used "
+        "again, or is lost\n",
         human_ranks({cut.untold.begin(), cut.untold.end()}).c_str());
 }
 

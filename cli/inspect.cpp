@@ -65,8 +65,10 @@ Json json_of(const FileInfo& file, bool records) {
              {"lost_segments", Json::array()},
              {"segments", Json::array()}};
   for (const LostSegment& segment : file.lost_segments) {
-    entry["lost_segments"].push_back(
-        {{"name", segment.name}, {"rank", segment.rank}, {"records", segment.records}});
+    entry["lost_segments"].push_back({{"name", segment.name},
+                                      {"rank", segment.rank},
+                                      {"records", segment.records},
+                                      {"within", range_json(segment.within)}});
   }
   for (const SegmentInfo& segment : file.segments) entry["segments"].push_back(json_of(segment, records));
   return entry;
@@ -134,8 +136,9 @@ void print_file(const FileInfo& file, bool records) {
     std::printf(", collective calls complete up to %u", file.cut.complete_call());
   std::printf("\n");
   for (const LostSegment& segment : file.lost_segments) {
-    std::printf("    LOST %s: %s records of rank %u were acknowledged, nothing of it can be read\n",
-                segment.name.c_str(), human_count(segment.records).c_str(), segment.rank);
+    std::printf("    LOST %s: %s records of rank %u were acknowledged, nothing of it can be read%s\n",
+                segment.name.c_str(), human_count(segment.records).c_str(), segment.rank,
+                segment.within ? ("; not outside of " + range_text(*segment.within)).c_str() : "");
   }
   for (const SegmentInfo& segment : file.segments) {
     if (segment.damage)

@@ -73,7 +73,8 @@ struct OpenEntry {
   uint32_t begin_call;   // collective write calls that the writer had finished when the entry was made
   uint32_t begin_later;  // 1: it had logged something behind that call by then, in earlier segments
   uint32_t last_call;    // that it has finished, as far as no record tells of a later one
-  uint32_t reserved[7];
+  uint32_t closed;       // 1: all ranks have finished all their calls, and are in MPI_File_close
+  uint32_t reserved[6];
 };
 static_assert(sizeof(OpenEntry) == 64);
 constexpr size_t kOpenTableAt = 4224;

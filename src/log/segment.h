@@ -34,9 +34,9 @@ struct CallNumber {
   // collective: number of the collective write call, from 1; 0: independent, and nothing else is known.
   constexpr CallNumber(uint32_t collective = 0) : number(collective), independent(collective == 0) {}
   constexpr CallNumber(uint32_t of_open, uint32_t call, bool is_independent)
-      : number(call), open(of_open), independent(is_independent) {}
+      : number(call), open(static_cast<uint16_t>(of_open)), independent(is_independent) {}
   uint32_t number;    // independent: of the last collective one before it
-  uint32_t open = 0;  // 1 + index in the open table; 0: not known
+  uint16_t open = 0;  // 1 + index in the open table; 0: not known
   bool independent;
 
   uint16_t flags() const {
@@ -68,6 +68,8 @@ class SegmentWriter {
   void set_open(uint32_t index, OpenEntry entry);
   // Replaces last_call of an entry made before.
   void advance_open(uint32_t index, uint32_t last_call);
+  // Says that the open with this number is over, if the entry is of that one.
+  void close_open(uint32_t index, uint64_t number);
   // An error: what was not fenced before is taken back, as if it had never been appended.
   Status fence();
   // Nothing more will be appended: says durably how many records there are.
@@ -80,6 +82,7 @@ class SegmentWriter {
  private:
   void put_record(const Vector& where, uint32_t data_crc, uint64_t data_position, uint64_t stamp_ns,
                   CallNumber call, bool last_of_call);
+  OpenEntry open_entry(uint32_t index) const;  // as stored last
   void take_back();
   void store_record(LogRecord& record, uint32_t index);
   Region* region_ = nullptr;

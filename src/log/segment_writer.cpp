@@ -178,12 +178,25 @@ void SegmentWriter::set_open(uint32_t index, OpenEntry entry) {
   region_->flush(position, sizeof entry);
 }
 
-void SegmentWriter::advance_open(uint32_t index, uint32_t last_call) {
+OpenEntry SegmentWriter::open_entry(uint32_t index) const {
   PMIO_ASSERT(index < kMaxOpens && open_updates_[index] != 0);
   OpenEntry entry;
   const uint32_t copy = 2 * index + open_updates_[index] % 2;
   std::memcpy(&entry, region_->data() + kOpenTableAt + copy * sizeof entry, sizeof entry);
+  return entry;
+}
+
+void SegmentWriter::advance_open(uint32_t index, uint32_t last_call) {
+  OpenEntry entry = open_entry(index);
   entry.last_call = last_call;
+  set_open(index, entry);
+}
+
+void SegmentWriter::close_open(uint32_t index, uint64_t number) {
+  if (open_updates_[index] == 0) return;
+  OpenEntry entry = open_entry(index);
+  if (entry.open != number) return;
+  entry.closed = 1;
   set_open(index, entry);
 }
 

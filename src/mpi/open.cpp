@@ -143,6 +143,8 @@ void start_logging(Handle& handle, MPI_Comm comm) {
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
   mpi().Barrier(handle.comm);
+  // All ranks note that the calls are over before any gives its segments back.
+  handle.file->remove_open(handle.open);
   Status status;
   if (handle.amode & MPI_MODE_DELETE_ON_CLOSE) {
     status = handle.file->discard();
@@ -150,7 +152,6 @@ int drain_for_close(Handle& handle) {
     status = handle.file->drain();
   }
   mpi().Barrier(handle.comm);
-  handle.file->remove_open(handle.open);
   const Status released = handle.file->release();
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.

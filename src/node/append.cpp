@@ -49,8 +49,16 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
 
 void File::Impl::note(uint64_t begin, uint64_t end) {
   unpublished++;
-  if (begin < last_end) cell->segments[owned.back().cell].unordered.store(1, std::memory_order_relaxed);
+  SegmentCell& segment = cell->segments[owned.back().cell];
+  if (begin < last_end) note_begin(segment, begin);
+  if (end > segment.end.load(std::memory_order_relaxed)) segment.end.store(end, std::memory_order_relaxed);
   last_end = end;
+}
+
+void File::Impl::note_begin(SegmentCell& segment, uint64_t begin) {
+  const uint64_t least = segment.begin.load(std::memory_order_relaxed);
+  if (least != kNothingLogged) segment.unordered.store(1, std::memory_order_relaxed);
+  if (begin < least) segment.begin.store(begin, std::memory_order_relaxed);
 }
 
 void File::Impl::seal() {
@@ -122,7 +130,9 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
   shared.drained.store(0, std::memory_order_relaxed);
   shared.sealed.store(0, std::memory_order_relaxed);
   shared.unordered.store(0, std::memory_order_relaxed);
-  last_end = 0;
+  shared.begin.store(kNothingLogged, std::memory_order_relaxed);
+  shared.end.store(0, std::memory_order_relaxed);
+  last_end = UINT64_MAX;
   // Release: who sees the salt sees the empty cell behind it.
   shared.salt.store(writer->salt(), std::memory_order_release);
   if (cell->cells.load(std::memory_order_relaxed) <= free_cell) {
@@ -130,10 +140,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
   }
   owned.push_back(Owned{segment, std::move(writer).value(), free_cell});
   open = true;
-  declared = 0;
-  for (uint32_t entry = 0; entry < kMaxOpens; entry++) {
-    if (cell->opens[entry].ranks.load(std::memory_order_relaxed) != 0) declare(entry);
-  }
+  declare_all();
   return {};
 }
 
@@ -142,6 +149,7 @@ void File::Impl::detach(size_t position) {
   if (position + 1 == owned.size()) {
     open = false;
     declared = 0;
+    table_cell.store(kNoCell, std::memory_order_relaxed);
   }
   owned.erase(owned.begin() + static_cast<ptrdiff_t>(position));
   SegmentCell& shared = cell->segments[gone.cell];
@@ -189,7 +197,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
     data += n;
     left -= n;
     PMIO_TRY(impl.publish(stamp, offset));
-    impl.logged(call);
+    if (left > 0) impl.interrupted(call);
   }
   impl.finished(call);
   tally(impl.appends, bytes, stamp, call);
@@ -208,7 +216,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
       // What this call has put into the full segment is published before another one is opened.
       if (impl.unpublished > 0) {
         PMIO_TRY(impl.publish(stamp, end));
-        impl.logged(call);
+        impl.interrupted(call);
       }
       PMIO_TRY(impl.make_room());
     }
@@ -220,7 +228,6 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
     end = std::max(end, static_cast<uint64_t>(where.end()));
   }
   PMIO_TRY(impl.publish(stamp, end));
-  impl.logged(call);
   impl.finished(call);
   tally(impl.appends, bytes, stamp, call);
   return {};

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "node/file_impl.h"
@@ -54,7 +55,9 @@ void Background::loop() {
 void Background::look() {
   const auto files = job_->open_files();
   if (files.empty()) return;
-  job_->pool->prefault(job_->pool->wanted_ahead());
+  const auto tables =
+      std::count_if(files.begin(), files.end(), [](const auto& file) { return file->has_table_only(); });
+  job_->pool->prefault(job_->pool->wanted_ahead(static_cast<uint32_t>(tables)));
   const bool filling = job_->pool->in_use() * 2 > job_->pool->limit();
   for (const auto& file : files) file->background_drain(filling, kIdleNs, kRetryNs);
 }

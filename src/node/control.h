@@ -31,10 +31,11 @@ namespace pmio {
 
 constexpr uint32_t kMaxSegments = 256;  // of one rank in one file
 constexpr uint32_t kMaxRuns = 64;
+constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint64_t kControlMagic = 0x334c5443494f4d50;  // "PMIOCTL3"
 
-struct SegmentCell {
+struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
   std::atomic<uint64_t> max_stamp;  // of the published records; ns
   std::atomic<uint32_t> slot;       // which of the rank's segments
@@ -45,18 +46,25 @@ struct SegmentCell {
   // 1 once a published record begins before the end of the one before it: the records are then no sorted
   // array. Stored before `published`.
   std::atomic<uint32_t> unordered;
+  // All records lie in file bytes [begin, end); nothing yet: [kNothingLogged, 0). Stored before `published`.
+  std::atomic<uint64_t> begin;
+  std::atomic<uint64_t> end;
 };
-static_assert(sizeof(SegmentCell) == 40);
+static_assert(sizeof(SegmentCell) == 64);
 
 // An open of the file on this rank, and how far its collective write calls have come (OpenEntry).
 struct OpenCell {
   std::atomic<uint64_t> number;
   std::atomic<uint32_t> ranks;  // 0: not in use; stored last
   std::atomic<uint32_t> rank;
-  std::atomic<uint32_t> calls;  // finished
-  std::atomic<uint32_t> later;  // 1: something was logged behind the last of these
+  std::atomic<uint64_t> progress;
 };
 static_assert(sizeof(OpenCell) == 24);
+
+// OpenCell::progress: calls finished, and whether something was logged behind the last of these.
+constexpr uint64_t progress_of(uint32_t calls, bool later) { return uint64_t{calls} << 1 | (later ? 1 : 0); }
+constexpr uint32_t progress_calls(uint64_t progress) { return static_cast<uint32_t>(progress >> 1); }
+constexpr bool progress_later(uint64_t progress) { return (progress & 1) != 0; }
 
 // What different processes write lies on different cache lines.
 struct alignas(64) RankCell {                         // NOLINT(clang-analyzer-optin.performance.Padding)
@@ -67,7 +75,7 @@ struct alignas(64) RankCell {                         // NOLINT(clang-analyzer-o
   std::atomic<uint32_t> cells;                        // cells [0, cells) may be in use
   alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
   std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
-  alignas(64) SegmentCell segments[kMaxSegments];
+  SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
 };
 

@@ -28,14 +28,15 @@ class File {
                 CallNumber call);
   // The hot path: contiguous both in memory and in the file.
   Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call);
-  // A collective write call to which this rank gave no byte: recovery will know that it was made. One fence.
-  // Where it cannot be noted nothing is lost but that.
+  // A collective write call to which this rank gave no byte: recovery will know that it was made. One fence;
+  // waits for nobody. Where no segment is free for it, only the control block tells.
   void note_empty_call(CallNumber call);
 
   // Before the first call on a handle: its number among the opens of the job, the size of its communicator
   // and the place in it. Returns CallNumber::open for its calls; 0 while too many are open at once, and then
   // recovery knows less of them.
   uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank);
+  // When all ranks of the handle are in its close.
   void remove_open(uint32_t open);
 
   // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of
@@ -75,6 +76,8 @@ class File {
   // Drains if the log fills (`filling`) or nobody has appended for idle_ns; after a failure not before
   // retry_ns. Called by the background thread only.
   void background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns);
+  // Whether one of this rank's segments was taken for a call without data, and holds none yet. Any thread.
+  bool has_table_only() const;
 
   TargetFile& target();
   Counters& counters();  // the process's

@@ -97,7 +97,9 @@ struct File::Impl {
   uint64_t last_stamp = 0;
   uint64_t unpublished = 0;  // records since the last publish
   uint32_t declared = 0;     // bit per entry of the last segment's open table
-  uint64_t last_end = 0;     // file byte behind the last record of the open segment
+  static constexpr uint32_t kNoCell = UINT32_MAX;
+  std::atomic<uint32_t> table_cell{kNoCell};  // of the last segment, if it was taken for its open table alone
+  uint64_t last_end = 0;                      // file byte behind the last record of the open segment
   AppendTally appends;
 
   // Reading: scratch memory per thread would be kept for ever; one set, one reader at a time, is enough.
@@ -119,14 +121,19 @@ struct File::Impl {
   bool free_oldest_drained();    // append_mutex held
   void detach(size_t position);  // gives owned[position] back
   Status attach_segment(SegmentPool::Segment* segment);
-  void note(uint64_t begin, uint64_t end);       // that a record has been appended
+  void note(uint64_t begin, uint64_t end);  // that a record has been appended
+  static void note_begin(SegmentCell& segment, uint64_t begin);
   Status publish(uint64_t stamp, uint64_t end);  // fence, then let others see
   void seal();
-  // The cell of the call's open; null where that is not known.
-  OpenCell* open_of(CallNumber call) { return call.open == 0 ? nullptr : &cell->opens[call.open - 1]; }
   void declare(uint32_t entry);  // in the last segment's open table
-  void logged(CallNumber call);  // a part of it, or all
-  void finished(CallNumber call);
+  void declare_all();
+  bool attach_for_table();            // false: there is no free segment
+  void interrupted(CallNumber call);  // a part of it is logged, and goes on in another segment
+  void finished(CallNumber call) {
+    if (call.open == 0) return;
+    cell->opens[call.open - 1].progress.store(progress_of(call.number, call.independent),
+                                              std::memory_order_relaxed);
+  }
 
   // What a look-up relies on: no segment is given back, nothing moves below the floor.
   struct Epoch {

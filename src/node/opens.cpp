@@ -10,8 +10,9 @@ OpenEntry entry_of(const OpenCell& cell) {
   entry.open = cell.number.load(std::memory_order_relaxed);
   entry.ranks = cell.ranks.load(std::memory_order_relaxed);
   entry.rank = cell.rank.load(std::memory_order_relaxed);
-  entry.begin_call = entry.last_call = cell.calls.load(std::memory_order_relaxed);
-  entry.begin_later = cell.later.load(std::memory_order_relaxed);
+  const uint64_t progress = cell.progress.load(std::memory_order_relaxed);
+  entry.begin_call = entry.last_call = progress_calls(progress);
+  entry.begin_later = progress_later(progress) ? 1 : 0;
   return entry;
 }
 
@@ -22,29 +23,45 @@ void File::Impl::declare(uint32_t entry) {
   declared |= 1u << entry;
 }
 
-void File::Impl::logged(CallNumber call) {
-  if (OpenCell* of = open_of(call)) of->later.store(1, std::memory_order_relaxed);
+void File::Impl::declare_all() {
+  declared = 0;
+  table_cell.store(kNoCell, std::memory_order_relaxed);
+  for (uint32_t entry = 0; entry < kMaxOpens; entry++) {
+    if (cell->opens[entry].ranks.load(std::memory_order_relaxed) != 0) declare(entry);
+  }
 }
 
-void File::Impl::finished(CallNumber call) {
-  OpenCell* of = open_of(call);
-  if (of == nullptr || call.independent) return;
-  of->calls.store(call.number, std::memory_order_relaxed);
-  of->later.store(0, std::memory_order_relaxed);
+bool File::Impl::attach_for_table() {
+  PMIO_ASSERT(!open);
+  auto segment = job->pool->acquire();
+  if (!segment.ok() || !attach_segment(*segment).ok()) return false;
+  table_cell.store(owned.back().cell, std::memory_order_relaxed);
+  return true;
+}
+
+void File::Impl::interrupted(CallNumber call) {
+  if (call.open == 0) return;
+  const uint32_t finished = call.independent ? call.number : call.number - 1;
+  cell->opens[call.open - 1].progress.store(progress_of(finished, true), std::memory_order_relaxed);
 }
 
 void File::note_empty_call(CallNumber call) {
   Impl& impl = *impl_;
   std::lock_guard lock(impl.append_mutex);
-  OpenCell* of = impl.open_of(call);
-  if (of == nullptr) return;
+  if (call.open == 0) return;
   impl.finished(call);
   const uint32_t entry = call.open - 1;
-  const bool in_table = !impl.owned.empty() && (impl.declared >> entry & 1) != 0;
-  if (!in_table && !impl.make_room().ok()) return;  // the new segment's table says it
-  SegmentWriter& writer = impl.owned.back().writer;
-  if (in_table) writer.advance_open(entry, call.number);
-  (void)writer.fence();
+  if (!impl.owned.empty() && (impl.declared >> entry & 1) != 0) {
+    impl.owned.back().writer.advance_open(entry, call.number);
+  } else if (!impl.attach_for_table()) {
+    return;
+  }
+  (void)impl.owned.back().writer.fence();
+}
+
+bool File::has_table_only() const {
+  const uint32_t of = impl_->table_cell.load(std::memory_order_relaxed);
+  return of != Impl::kNoCell && impl_->cell->segments[of].published.load(std::memory_order_relaxed) == 0;
 }
 
 uint32_t File::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
@@ -66,8 +83,7 @@ uint32_t File::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
   }
   OpenCell& cell = impl.cell->opens[entry];
   cell.rank.store(rank, std::memory_order_relaxed);
-  cell.calls.store(0, std::memory_order_relaxed);
-  cell.later.store(0, std::memory_order_relaxed);
+  cell.progress.store(progress_of(0, false), std::memory_order_relaxed);
   cell.number.store(number, std::memory_order_relaxed);
   cell.ranks.store(ranks, std::memory_order_release);
   if (impl.open) impl.declare(entry);
@@ -76,8 +92,13 @@ uint32_t File::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
 
 void File::remove_open(uint32_t open) {
   if (open == 0) return;
-  std::lock_guard lock(impl_->append_mutex);
-  impl_->cell->opens[open - 1].ranks.store(0, std::memory_order_relaxed);
+  Impl& impl = *impl_;
+  std::lock_guard lock(impl.append_mutex);
+  OpenCell& cell = impl.cell->opens[open - 1];
+  // Durable with the next fence, if there is one: only then will anybody ask.
+  for (Impl::Owned& owned : impl.owned)
+    owned.writer.close_open(open - 1, cell.number.load(std::memory_order_relaxed));
+  cell.ranks.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace pmio

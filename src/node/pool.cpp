@@ -75,8 +75,9 @@ uint32_t SegmentPool::in_use() const {
       std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
 }
 
-uint32_t SegmentPool::wanted_ahead() const {
-  const uint32_t used = in_use();
+uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
+  const uint32_t busy = in_use();
+  const uint32_t used = busy - std::min(busy, without_data);
   return used == 0 ? 0 : std::max(2u, used);
 }
 

@@ -41,8 +41,9 @@ class SegmentPool {
   size_t segment_bytes() const { return segment_bytes_; }
   uint32_t limit() const { return limit_; }
   uint32_t in_use() const;
-  // How many segments to have ready: as many as are in use, so that a small program touches little.
-  uint32_t wanted_ahead() const;
+  // How many segments to have ready: as many as hold data, so that a small program touches little.
+  // without_data: so many of those in use hold none.
+  uint32_t wanted_ahead(uint32_t without_data) const;
 
   static std::string segment_name(uint32_t rank, uint32_t slot);
   // The size that suits a capacity: a 64th of it, in [kMinSegmentBytes, 64 MiB], a multiple of 64 KiB.

@@ -21,6 +21,7 @@ struct Progress {
 
 struct Open {
   uint32_t ranks = 0;
+  bool closed = false;
   std::map<uint32_t, Progress> of_rank;  // by rank in the open; where that is not known, in the job
 };
 
@@ -31,10 +32,31 @@ struct Place {
   uint32_t call;  // independent: of the last collective one before it
 };
 
+bool is_extent(const Vector& range) {
+  return range.count == 1 || range.stride == static_cast<int64_t>(range.block_length);
+}
+
+// In the order of their offsets; extents that touch are one.
+std::vector<Vector> joined(std::vector<Vector> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Vector& a, const Vector& b) { return a.offset < b.offset; });
+  std::vector<Vector> result;
+  for (const Vector& range : ranges) {
+    if (!is_extent(range)) {
+      result.push_back(range);
+    } else if (!result.empty() && is_extent(result.back()) && range.offset <= result.back().end()) {
+      Vector& last = result.back();
+      last = {last.offset, static_cast<uint64_t>(std::max(last.end(), range.end()) - last.offset), 0, 1};
+    } else {
+      result.push_back({range.offset, range.bytes(), 0, 1});
+    }
+  }
+  return result;
+}
+
 class Survey {
  public:
-  Survey(const FileInfo& file, uint32_t world, const std::set<uint32_t>& with_files)
-      : file_(file), world_(world), with_files_(with_files) {}
+  Survey(const FileInfo& file, const CutContext& context) : file_(file), context_(context) {}
 
   Cut run() {
     for (const SegmentInfo& segment : file_.segments) walk(segment);
@@ -45,6 +67,8 @@ class Survey {
     }
     for (const SegmentInfo& segment : file_.segments) cut.behind.push_back(sort_out(segment, &cut));
     find_untold(&cut);
+    cut.in_file = joined(std::move(cut.in_file));
+    cut.perhaps_in_file = joined(std::move(cut.perhaps_in_file));
     return cut;
   }
 
@@ -74,6 +98,10 @@ class Survey {
     const auto of_rank = [rank](const LostSegment& segment) { return segment.rank == rank; };
     return std::any_of(file_.lost_segments.begin(), file_.lost_segments.end(), of_rank) ||
            std::any_of(file_.gone_segments.begin(), file_.gone_segments.end(), of_rank);
+  }
+
+  bool may_lack_segments(uint32_t rank) const {
+    return is_lost(rank) || context_.with_unreadable.count(rank) != 0;
   }
 
   // What comes behind damage is not complete, whatever tells of it; nor behind a segment that is not there.
@@ -108,16 +136,18 @@ class Survey {
   bool enter(const OpenEntry& entry, const SegmentInfo& segment) {
     Open& open = opens_[entry.open];
     open.ranks = entry.ranks;
+    open.closed = open.closed || entry.closed != 0;
     const auto [at, first] = open.of_rank.try_emplace(entry.rank);
     Progress& progress = at->second;
     progress.world = segment.rank;
-    if (is_lost(segment.rank) && entry.begin_call > progress.finished) {
-      broken_.insert(segment.rank);
-      return false;
-    }
     if (first) {
       progress.begin_call = entry.begin_call;
       progress.begin_later = entry.begin_later != 0;
+    }
+    // What was logged before may be what is lost, a part of the call that goes on here too.
+    if (may_lack_segments(segment.rank) && (entry.begin_call > progress.finished || entry.begin_later != 0)) {
+      broken_.insert(segment.rank);
+      return false;
     }
     progress.finished = std::max(progress.finished, entry.begin_call);
     return true;
@@ -135,28 +165,30 @@ class Survey {
 
   MissingRank::Reason why_missing(uint32_t world_rank) const {
     if (is_lost(world_rank)) return MissingRank::Reason::segment_gone;
-    return with_files_.count(world_rank) == 0 ? MissingRank::Reason::no_files : MissingRank::Reason::unknown;
+    return context_.with_segments.count(world_rank) == 0 ? MissingRank::Reason::no_files
+                                                         : MissingRank::Reason::unknown;
   }
 
   std::vector<MissingRank> missing_of(const Open& open) const {
     std::vector<MissingRank> missing;
     if (open.ranks == 0 || open.of_rank.size() >= open.ranks) return missing;
-    if (open.ranks == world_) {
+    if (open.ranks == context_.world) {
       std::set<uint32_t> seen;
       for (const auto& [rank, progress] : open.of_rank) seen.insert(progress.world);
-      for (uint32_t rank = 0; rank < world_; rank++) {
+      for (uint32_t rank = 0; rank < context_.world && missing.size() < kMostMissing; rank++) {
         if (seen.count(rank) == 0) missing.push_back({rank, true, why_missing(rank)});
       }
       return missing;
     }
-    for (uint32_t rank = 0; rank < open.ranks; rank++) {
+    for (uint32_t rank = 0; rank < open.ranks && missing.size() < kMostMissing; rank++) {
       if (open.of_rank.count(rank) == 0) missing.push_back({rank, false, MissingRank::Reason::unknown});
     }
     return missing;
   }
 
-  // Nothing where there are no collective calls.
+  // Nothing where there are no collective calls, or all of them are complete on all ranks.
   std::optional<OpenCut> cut_of(uint64_t number, const Open& open) const {
+    if (open.closed) return {};
     OpenCut cut;
     cut.open = number;
     cut.ranks = open.ranks;
@@ -185,7 +217,10 @@ class Survey {
     const Table table = table_of(segment);
     uint32_t& finished = finished_[segment.rank];  // for records that do not tell it themselves
     for (uint32_t i = 0; i < segment.records; i++) {
-      if (!tells(segment, i)) continue;
+      if (!tells(segment, i)) {
+        cut->untold.insert(segment.rank);
+        continue;
+      }
       const LogRecord& record = segment.reader.record(i);
       const Place place = place_of(table, segment, record);
       if (place.open == kUnknownOpen && (record.flags & kLastOfCall) != 0 && !place.independent)
@@ -209,8 +244,11 @@ class Survey {
     if (!file_.ledger_exact) cut->perhaps_in_file.push_back(record_vector(record));
   }
 
-  // Space is given back oldest first, and only when it is drained.
+  // Space is given back oldest first, and only when it is drained. Of what is lost a part may have been.
   void find_untold(Cut* cut) const {
+    if (cut->opens.empty()) return;
+    for (const LostSegment& segment : file_.lost_segments) cut->untold.insert(segment.rank);
+    for (const LostSegment& segment : file_.gone_segments) cut->untold.insert(segment.rank);
     for (const OpenCut& of : cut->opens) {
       for (const auto& [rank, progress] : opens_.at(of.open).of_rank) {
         const bool at_cut = progress.begin_call == of.complete && progress.begin_later;
@@ -220,8 +258,7 @@ class Survey {
   }
 
   const FileInfo& file_;
-  const uint32_t world_;
-  const std::set<uint32_t>& with_files_;
+  const CutContext& context_;
   std::map<uint64_t, Open> opens_;
   std::set<uint32_t> broken_;  // ranks of which nothing more is believed
   std::map<uint32_t, uint32_t> finished_;
@@ -229,8 +266,12 @@ class Survey {
 
 }  // namespace
 
-Cut find_cut(const FileInfo& file, uint32_t world, const std::set<uint32_t>& with_files) {
-  return Survey(file, world, with_files).run();
+bool Cut::reached() const {
+  const bool all_ranks =
+      std::all_of(opens.begin(), opens.end(), [](const OpenCut& open) { return open.missing.empty(); });
+  return all_ranks && in_file.empty() && perhaps_in_file.empty() && untold.empty();
 }
+
+Cut find_cut(const FileInfo& file, const CutContext& context) { return Survey(file, context).run(); }
 
 }  // namespace pmio

@@ -3,9 +3,9 @@
 //
 // Every open of a file (MPI_File_open) has a cut of its own, since every handle counts its calls from 1. Call
 // N is complete when each rank of the open has finished it; a rank that gave it no byte has noted that in the
-// open table (log/format.h). Behind the cut lie the records of later calls, and those independent writes that
-// their rank began after it had finished call N. An open without collective write calls has no cut: nothing
-// of it lies behind.
+// open table (log/format.h). An open that is closed is complete, and has no cut. Behind the cut lie the
+// records of later calls, and those independent writes that their rank began after it had finished call N. An
+// open without collective write calls has no cut: nothing of it lies behind.
 //
 // Trusts what the scan has validated. Threads: values.
 #pragma once
@@ -23,7 +23,7 @@ struct FileInfo;
 
 constexpr uint64_t kUnknownOpen = UINT64_MAX;  // of records that an older pmio wrote
 
-// A rank of an open of which no log of the file is there.
+// A rank of an open of which no log of the file is there. Which bytes it wrote nothing tells.
 struct MissingRank {
   enum class Reason {
     no_files,      // none of its segments is there at all, and every rank that opens a file has one: lost
@@ -40,8 +40,9 @@ struct OpenCut {
   uint32_t ranks = 0;                // of its communicator; 0: not known
   uint32_t complete = 0;             // the last collective write call that all ranks have finished; 0: none
   uint32_t latest = 0;               // the last one of which any rank is known to have begun it
-  std::vector<MissingRank> missing;  // any: nothing is complete for all that is known
+  std::vector<MissingRank> missing;  // any: nothing is complete for all that is known; at most kMostMissing
 };
+constexpr size_t kMostMissing = 1024;
 
 struct Cut {
   std::vector<OpenCut> opens;                 // those with collective write calls, ascending
@@ -49,13 +50,20 @@ struct Cut {
   uint64_t left_records = 0, left_bytes = 0;  // behind the cut, and only in the log
   std::vector<Vector> in_file;                // behind the cut, and drained: cannot be undone
   std::vector<Vector> perhaps_in_file;        // likewise, if a drain that was under way got there
-  std::set<uint32_t> untold;  // ranks of which more was drained from behind the cut, which no record tells
+  std::set<uint32_t> untold;  // ranks of which more may be in the file from behind the cut; no record tells
 
   uint32_t complete_call() const { return opens.empty() ? 0 : opens.back().complete; }
-  bool reached() const { return in_file.empty() && perhaps_in_file.empty() && untold.empty(); }
+  // The file has, or can be given, the state of the cut, and is known to.
+  bool reached() const;
 };
 
-// world: ranks of the job. with_files: those of which any segment is there, whatever it holds.
-Cut find_cut(const FileInfo& file, uint32_t world, const std::set<uint32_t>& with_files);
+// What the job's other files tell.
+struct CutContext {
+  uint32_t world = 0;                  // ranks of the job
+  std::set<uint32_t> with_segments;    // of which any segment is there, whatever it holds
+  std::set<uint32_t> with_unreadable;  // of which one is there that does not tell what it is
+};
+
+Cut find_cut(const FileInfo& file, const CutContext& context);
 
 }  // namespace pmio

@@ -18,12 +18,13 @@
 
 namespace pmio {
 
-// The control block of one file of a dead job.
+// The control block of one file.
 struct ControlEvidence {
   struct Cell {
     uint32_t rank, slot;
     uint64_t salt;
-    uint32_t published;  // records that were acknowledged, or just about to be
+    uint32_t published;   // records that were acknowledged, or just about to be
+    uint64_t begin, end;  // they lie in these bytes of the file; begin >= end: not known
   };
   // An open that lasted to the end (OpenCell).
   struct Open {
@@ -39,7 +40,7 @@ struct ControlEvidence {
 
   // nullopt where the bytes are no control block, or one of an earlier start of the machine.
   static std::optional<ControlEvidence> read(std::span<const std::byte> bytes);
-  uint32_t published(uint32_t rank, uint64_t salt) const;  // 0: nothing is known
+  const Cell* find(uint32_t rank, uint64_t salt) const;  // null: nothing is known
 };
 
 // Records that are not valid though they were acknowledged, or that come after such a one.
@@ -48,11 +49,16 @@ struct Damage {
   uint32_t acknowledged = 0;  // records [first, acknowledged) are lost
   std::vector<Vector> lost;   // what they held, of those that tell it, at most kMostRanges
   uint32_t unknown = 0;       // so many of them do not tell
+  // But lie in these bytes of the file, which others of the segment may share. An extent; nullopt: not known.
+  std::optional<Vector> within = {};
 };
 constexpr size_t kMostRanges = 64;
 
 // valid: the number of valid records of a dead job's segment. same_boot: the machine runs since its job did.
-std::optional<Damage> find_damage(const SegmentReader& reader, uint32_t valid, uint32_t published,
-                                  bool same_boot);
+// cell: of the segment, if the control block has one.
+std::optional<Damage> find_damage(const SegmentReader& reader, uint32_t valid,
+                                  const ControlEvidence::Cell* cell, bool same_boot);
+// The bytes of the file that the cell's records lie in.
+std::optional<Vector> bounds_of(const ControlEvidence::Cell& cell);
 
 }  // namespace pmio

@@ -239,7 +239,7 @@ FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {
       outcome.damaged.push_back({job.path() + "/" + segment.name, segment.rank, false, *segment.damage});
   }
   for (const LostSegment& segment : file.lost_segments) {
-    const Damage all{0, segment.records, {}, segment.records};
+    const Damage all{0, segment.records, {}, segment.records, segment.within};
     outcome.damaged.push_back({job.path() + "/" + segment.name, segment.rank, true, all});
   }
   return outcome;

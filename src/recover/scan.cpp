@@ -30,9 +30,10 @@ bool starts_with(const std::string& text, std::string_view prefix) {
 // blocks, by the key of their file.
 struct Ledgers {
   std::map<std::string, LedgerState> readable;
-  std::set<std::string> blank;    // created, never updated: nothing is drained
-  std::set<std::string> damaged;  // updated, and unreadable
-  std::map<std::string, ControlEvidence> controls;
+  std::set<std::string> blank;                      // created, never updated: nothing is drained
+  std::set<std::string> damaged;                    // updated, and unreadable
+  std::map<std::string, ControlEvidence> controls;  // of a dead job
+  std::map<std::string, ControlEvidence> moving;    // of another one
   const ControlEvidence* control_of(const FileIdentity& target) const {
     const auto found = controls.find(file_key(target));
     return found == controls.end() ? nullptr : &found->second;
@@ -62,11 +63,12 @@ void read_ledger(const LogDirectory& directory, const std::string& name, Ledgers
   }
 }
 
-void read_control(const LogDirectory& directory, const std::string& name, Ledgers* ledgers) {
+void read_control(const LogDirectory& directory, const std::string& name,
+                  std::map<std::string, ControlEvidence>* controls) {
   auto mapping = directory.map(name);
   if (!mapping.ok()) return;
   auto evidence = ControlEvidence::read((*mapping)->bytes());
-  if (evidence) ledgers->controls.emplace(name.substr(kControlPrefix.size()), std::move(*evidence));
+  if (evidence) controls->emplace(name.substr(kControlPrefix.size()), std::move(*evidence));
 }
 
 bool ledger_of(const std::string& name, const FileIdentity& target) {
@@ -122,18 +124,20 @@ void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
         [&cell](const SegmentInfo& known) { return known.rank == cell.rank && known.salt == cell.salt; });
     if (there || cell.published <= drained_of(ledgers, file->target, cell.rank, cell.slot, cell.salt))
       continue;
-    file->lost_segments.push_back(
-        {SegmentPool::segment_name(cell.rank, cell.slot), cell.rank, cell.slot, cell.published});
+    file->lost_segments.push_back({SegmentPool::segment_name(cell.rank, cell.slot), cell.rank, cell.slot,
+                                   cell.published, bounds_of(cell)});
   }
 }
 
-// Segments that the ledger knows and that are not there. A recovery that was interrupted has removed some
-// when nothing was left to do; then that is no evidence.
+// Segments that the ledger knows and that are not there, as far as the control block does not tell of them. A
+// recovery that was interrupted has removed some when nothing was left to do; then that is no evidence.
 void find_gone_segments(const Ledgers& ledgers, const std::vector<std::string>& names, FileInfo* file) {
   if (file->undrained_records() == 0) return;
+  const ControlEvidence* control = ledgers.control_of(file->target);
   for (const auto& [name, state] : ledgers.readable) {
     if (!same_file(state.target, file->target)) continue;
     for (const LedgerEntry& entry : state.entries) {
+      if (control != nullptr && control->find(entry.rank, entry.salt) != nullptr) continue;
       const std::string segment = SegmentPool::segment_name(entry.rank, entry.slot);
       if (std::find(names.begin(), names.end(), segment) != names.end()) continue;
       const auto drained = static_cast<uint32_t>(std::min<uint64_t>(entry.drained_records, UINT32_MAX));
@@ -147,23 +151,41 @@ bool mark_matches_ledger(const LogDirectory& directory, const FileInfo& file) {
   return mark.ok() && matches_ledger((*mark)->bytes());
 }
 
-// Ranks of which a segment is there, by the names.
-std::set<uint32_t> ranks_of(const std::vector<std::string>& names) {
-  std::set<uint32_t> ranks;
+// The rank whose segment has that name.
+std::optional<uint32_t> rank_of_segment(const std::string& name) {
+  uint32_t rank = 0, slot = 0;
+  if (std::sscanf(name.c_str(), "seg-%" SCNu32 "-%" SCNu32, &rank, &slot) != 2) return {};
+  return rank;
+}
+
+CutContext cut_context(const JobInfo& job, const std::vector<std::string>& names) {
+  CutContext context;
+  context.world = job.ranks;
   for (const std::string& name : names) {
-    uint32_t rank = 0, slot = 0;
-    if (std::sscanf(name.c_str(), "seg-%" SCNu32 "-%" SCNu32, &rank, &slot) == 2) ranks.insert(rank);
+    if (const auto rank = rank_of_segment(name)) context.with_segments.insert(*rank);
   }
-  return ranks;
+  for (const UnreadableSegment& segment : job.unreadable) {
+    if (const auto rank = rank_of_segment(segment.name)) context.with_unreadable.insert(*rank);
+  }
+  return context;
 }
 
 // records and damage are known.
 void examine_cut(const LogDirectory& directory, const Ledgers& ledgers, const std::vector<std::string>& names,
-                 uint32_t world, FileInfo* file) {
+                 const CutContext& context, FileInfo* file) {
   if (const ControlEvidence* control = ledgers.control_of(file->target)) file->control_opens = control->opens;
   find_gone_segments(ledgers, names, file);
   file->ledger_exact = mark_matches_ledger(directory, *file);
-  file->cut = find_cut(*file, world, ranks_of(names));
+  file->cut = find_cut(*file, context);
+}
+
+// The segments of a running job change while they are read; its control block alone tells how far it has
+// come.
+Cut find_progress(const Ledgers& ledgers, const FileIdentity& target, const CutContext& context) {
+  FileInfo calls;
+  if (const auto found = ledgers.moving.find(file_key(target)); found != ledgers.moving.end())
+    calls.control_opens = found->second.opens;
+  return find_cut(calls, context);
 }
 
 void count_record(const LogRecord& record, bool drained, SegmentInfo* segment) {
@@ -189,8 +211,9 @@ void examine_records(bool judge_damage, const ControlEvidence* control, SegmentI
   for (; next < slots && reader.valid(next, judge_damage); next++)
     count_record(reader.record(next), false, segment);
   if (!judge_damage) return;
-  const uint32_t published = control == nullptr ? 0 : control->published(segment->rank, segment->salt);
-  segment->damage = find_damage(reader, next, published, control != nullptr);
+  const ControlEvidence::Cell* cell =
+      control == nullptr ? nullptr : control->find(segment->rank, segment->salt);
+  segment->damage = find_damage(reader, next, cell, control != nullptr);
 }
 
 void add_segment(const LogDirectory& directory, const std::string& name, const FileIdentity* only,
@@ -355,10 +378,11 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
   for (const std::string& entry : *names) {
     if (starts_with(entry, "seg-")) add_segment(directory, entry, only, &job);
     if (starts_with(entry, "ledger-")) read_ledger(directory, entry, &ledgers);
-    if (starts_with(entry, kControlPrefix) && state == JobState::dead)
-      read_control(directory, entry, &ledgers);
+    if (starts_with(entry, kControlPrefix))
+      read_control(directory, entry, state == JobState::dead ? &ledgers.controls : &ledgers.moving);
   }
   if (only == nullptr) add_files_without_segments(ledgers, &job);
+  const CutContext context = cut_context(job, *names);
   for (FileInfo& file : job.files) {
     apply_ledgers(ledgers, &file);
     const ControlEvidence* control = ledgers.control_of(file.target);
@@ -367,7 +391,10 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
     std::sort(file.segments.begin(), file.segments.end(), [](const SegmentInfo& a, const SegmentInfo& b) {
       return std::tie(a.rank, a.start_ns, a.slot) < std::tie(b.rank, b.start_ns, b.slot);
     });
-    if (state == JobState::dead && !file.discarded) examine_cut(directory, ledgers, *names, job.ranks, &file);
+    if (state != JobState::dead)
+      file.cut = find_progress(ledgers, file.target, context);
+    else if (!file.discarded)
+      examine_cut(directory, ledgers, *names, context, &file);
   }
   return job;
 }

@@ -53,6 +53,7 @@ struct LostSegment {
   std::string name;
   uint32_t rank = 0, slot = 0;
   uint32_t records = 0;
+  std::optional<Vector> within = {};  // bytes of the file that they lie in; nullopt: not known
 };
 
 // A segment whose header does not validate.
@@ -75,7 +76,7 @@ struct FileInfo {
   std::vector<LostSegment> gone_segments;
   std::vector<ControlEvidence::Open> control_opens;
   bool ledger_exact = false;  // the file has no more of the log than the ledger tells (log/target_mark.h)
-  Cut cut;                    // of a dead job's
+  Cut cut;                    // of a running job, only how far it has come
 
   uint64_t records() const;
   uint64_t undrained_records() const;

@@ -199,6 +199,7 @@ TEST_F(DamageTest, ASegmentThatIsGone) {
   ASSERT_EQ(outcome.damaged.size(), 1u);
   EXPECT_TRUE(outcome.damaged[0].lost);
   EXPECT_EQ(outcome.damaged[0].damage.acknowledged, 3u);
+  EXPECT_EQ(outcome.damaged[0].damage.within, (Vector{0, 500, 0, 1}));
   EXPECT_FALSE(recover_again().complete());
 }
 

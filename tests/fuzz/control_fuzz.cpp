@@ -24,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   if (fix && !evidence) std::abort();
   if (!evidence) return 0;
   for (const auto& cell : evidence->cells) {
-    if (cell.salt == 0 || evidence->published(cell.rank, cell.salt) > 0xffffffff) std::abort();
+    if (cell.salt == 0 || evidence->find(cell.rank, cell.salt) == nullptr) std::abort();
+    const auto bounds = pmio::bounds_of(cell);
+    if (bounds && (bounds->offset < 0 || bounds->end() <= bounds->offset)) std::abort();
   }
   return 0;
 }

@@ -134,18 +134,35 @@ TEST_F(CutTest, ListsLaterBytesThatWereDrained) {
     CrashedJob job(logs, 1, 2);
     for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
     write(job, 0, 0, 0, collective(1));
-    write(job, 0, 0, 2, collective(2));
+    for (const int64_t place : {3, 2, 5}) write(job, 0, 0, place, collective(2));
     write(job, 1, 0, 1, collective(1));
-    write_file(target, with({0, 2}));
-    job.ledger(target, {{{0, 0}, 2}});
+    write_file(target, with({0, 2, 3, 5}));
+    job.ledger(target, {{{0, 0}, 4}});
     settle(job);
   }
   const FileOutcome outcome = recover_cut();
   EXPECT_EQ(outcome.cut.complete_call(), 1u);
-  EXPECT_EQ(outcome.cut.in_file, (std::vector<Vector>{{20, kPiece, 0, 1}}));
+  EXPECT_EQ(outcome.cut.in_file, (std::vector<Vector>{{20, 2 * kPiece, 0, 1}, {50, kPiece, 0, 1}}));
   EXPECT_TRUE(outcome.cut.perhaps_in_file.empty());
   EXPECT_FALSE(report.complete());
-  EXPECT_EQ(read_file(target), with({0, 1, 2}));
+  EXPECT_EQ(read_file(target), with({0, 1, 2, 3, 5}));
+}
+
+TEST_F(CutTest, SaysWhereTheLogOfDrainedBytesIsDamaged) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 0, 0, 2, collective(2));
+    write(job, 1, 0, 1, collective(1));
+    write_file(target, with({0, 2}));
+    job.ledger(target, {{{0, 0}, 2}});
+    Region& region = *job.segment(0, 0, target).region;
+    region.data()[region.size_bytes() - 2 * sizeof(LogRecord)] ^= std::byte{1};
+    settle(job);
+  }
+  EXPECT_EQ(recover_cut().cut.untold, std::set<uint32_t>{0});
+  EXPECT_FALSE(report.complete());
 }
 
 // A recovery of everything brought bytes in, and could not say so.
@@ -216,6 +233,35 @@ TEST_F(CutTest, BehindDamageNothingIsComplete) {
   EXPECT_EQ(read_file(target), with({1}));
 }
 
+// The part of call 2 that the second segment held is not there, though its last part is.
+TEST_F(CutTest, BehindAnUnreadableSegmentNothingIsComplete) {
+  {
+    CrashedJob job(logs, 1, 1);
+    declare(job, 0, 0, 1);
+    write(job, 0, 0, 1, collective(1));
+    declare(job, 0, 1, 1, 1);
+    write(job, 0, 1, 2, collective(2), false);
+    declare(job, 0, 2, 1, 1, true);
+    write(job, 0, 2, 3, collective(2));
+    job.segment(0, 1, target).region->data()[200] ^= std::byte{1};
+    settle(job);
+  }
+  EXPECT_EQ(recover_cut().cut.complete_call(), 1u);
+  EXPECT_EQ(read_file(target), with({1}));
+}
+
+TEST_F(CutTest, AnOpenThatIsClosedHasNone) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    job.segment(0, 0, target).writer.close_open(0, 7);
+    settle(job);
+  }
+  EXPECT_EQ(recover_cut().result, FileResult::restored);
+  EXPECT_EQ(read_file(target), with({0}));
+}
+
 TEST_F(CutTest, ListsRanksWithoutALog) {
   {
     CrashedJob job(logs, 1, 3);
@@ -233,6 +279,7 @@ TEST_F(CutTest, ListsRanksWithoutALog) {
   EXPECT_EQ(missing[1].rank, 2u);
   EXPECT_EQ(missing[1].reason, MissingRank::Reason::unknown);
   EXPECT_EQ(outcome.cut.complete_call(), 0u);
+  EXPECT_FALSE(outcome.cut.reached());
   EXPECT_TRUE(read_file(target).empty());
   EXPECT_FALSE(run().complete());  // what rank 1 logged is lost
   EXPECT_EQ(read_file(target), with({0}));
