@@ -1,6 +1,6 @@
 /* What crash_writer does as `cut`: collective calls, some of them without data on a rank, and independent
  * ones in between, by ranks that seldom wait for each other. tests/cut.py knows the same from (seed, rank,
- * call). */
+ * call). As `cut-handles` it also opens the file a second time every now and then, for calls without data. */
 #include "crash_cut.h"
 
 #include <stdlib.h>
@@ -38,7 +38,22 @@ static void write_call(MPI_File file, struct cut_call call, uint64_t number, int
   }
 }
 
-void crash_cut(struct crash_progress* mine, const char* path, uint64_t seed, uint64_t calls) {
+static MPI_File open_file(const char* path) {
+  MPI_File file;
+  if (MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) !=
+      MPI_SUCCESS)
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  return file;
+}
+
+static void use_second_handle(const char* path, int rank) {
+  const struct cut_call empty = {1, 0, 0};
+  MPI_File file = open_file(path);
+  for (int call = 0; call < 3; call++) write_call(file, empty, 0, rank);
+  MPI_File_close(&file);
+}
+
+void crash_cut(struct crash_progress* mine, const char* path, uint64_t seed, uint64_t calls, int handles) {
   int rank, ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -47,17 +62,16 @@ void crash_cut(struct crash_progress* mine, const char* path, uint64_t seed, uin
   MPI_Type_create_resized(cell, 0, (MPI_Aint)kCutCellBytes * ranks, &strided);
   MPI_Type_commit(&cell);
   MPI_Type_commit(&strided);
-  MPI_File file;
-  if (MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) !=
-      MPI_SUCCESS)
-    MPI_Abort(MPI_COMM_WORLD, 3);
+  MPI_File file = open_file(path);
   MPI_File_set_view(file, (MPI_Offset)rank * kCutCellBytes, cell, strided, "native", MPI_INFO_NULL);
   for (uint64_t number = 1; number <= calls; number++) {
     mine->started = number;
     write_call(file, call_of(seed, rank, number), number, rank);
     mine->acknowledged = number;
     if (crash_mix(number * 64 + (uint64_t)rank) % 8 == 0) usleep(200);
-    if (number % kCallsPerBarrier == 0) MPI_Barrier(MPI_COMM_WORLD);
+    if (number % kCallsPerBarrier != 0) continue;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (handles) use_second_handle(path, rank);
   }
   MPI_File_close(&file);
   mine->finished = 1;

@@ -4,4 +4,4 @@
 #include <stdint.h>
 
 struct crash_progress;
-void crash_cut(struct crash_progress* mine, const char* path, uint64_t seed, uint64_t calls);
+void crash_cut(struct crash_progress* mine, const char* path, uint64_t seed, uint64_t calls, int handles);

@@ -117,7 +117,7 @@ static void write_all_calls(struct writer* w) {
 int main(int argc, char** argv) {
   if (argc != 6) {
     fprintf(stderr,
-            "usage: crash_writer write|cut PROGRESS FILE SEED CALLS | check PROGRESS FILE SEED RANKS\n");
+            "usage: crash_writer write|cut|cut-handles PROGRESS FILE SEED CALLS | check PROGRESS FILE SEED RANKS\n");
     return 2;
   }
   struct crash_progress* progress = map_progress(argv[2]);
@@ -131,8 +131,8 @@ int main(int argc, char** argv) {
   if (w.ranks > kMaxRanks) MPI_Abort(MPI_COMM_WORLD, 2);
   w.mine = &progress[w.rank];
   w.mine->pid = (uint64_t)getpid();
-  if (strcmp(argv[1], "cut") == 0) {
-    crash_cut(w.mine, w.path, seed, w.calls);
+  if (strncmp(argv[1], "cut", 3) == 0) {
+    crash_cut(w.mine, w.path, seed, w.calls, strcmp(argv[1], "cut-handles") == 0);
     MPI_Finalize();
     return 0;
   }
