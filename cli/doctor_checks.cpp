@@ -31,7 +31,8 @@ void add(Diagnosis& diagnosis, std::string what, std::string remedy) {
 }
 
 bool is_network(const std::string& file_system) {
-  for (const char* known : {"nfs", "lustre", "ceph", "gpfs", "beegfs", "orangefs"}) {
+  for (const char* known : {"nfs", "lustre", "ceph", "gpfs", "beegfs", "orangefs", "fuse.ceph-fuse",
+                            "fuse.glusterfs", "fuse.mfs"}) {
     if (file_system == known) return true;
   }
   return false;

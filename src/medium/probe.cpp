@@ -5,33 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
+#include "base/file_system.h"
 #include "medium/directory.h"
 #include "medium/medium.h"
 
 namespace pmio {
 
 namespace {
-
-struct FileSystemName {
-  uint32_t type;
-  const char* name;
-};
-constexpr FileSystemName kFileSystems[] = {
-    {0x01021994, "tmpfs"},   {0x858458f6, "ramfs"},    {0xef53, "ext4"},     {0x58465342, "xfs"},
-    {0x9123683e, "btrfs"},   {0x2fc12fc1, "zfs"},      {0x6969, "nfs"},      {0x0bd00bd0, "lustre"},
-    {0x794c7630, "overlay"}, {0x00c36400, "ceph"},     {0x65735546, "fuse"}, {0x47504653, "gpfs"},
-    {0x19830326, "beegfs"},  {0x20030528, "orangefs"}, {0xf2f52010, "f2fs"},
-};
-
-std::string file_system_name(uint32_t type) {
-  for (const FileSystemName& known : kFileSystems)
-    if (known.type == type) return known.name;
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%x", type);
-  return text;
-}
 
 // Only a mapping tells for sure: mount options may say dax=inode, or promise what the device cannot do.
 bool maps_sync(int directory) {
@@ -77,7 +58,7 @@ Result<MediumFacts> probe_medium(const std::string& directory) {
   if (!fd.ok() || fstatfs(fd.get(), &facts) != 0)
     return Status::from_errno(errno, "log directory " + directory);
   MediumFacts result;
-  result.file_system = file_system_name(static_cast<uint32_t>(facts.f_type));
+  result.file_system = file_system_of(fd.get());
   result.free_bytes = static_cast<uint64_t>(facts.f_bavail) * static_cast<uint64_t>(facts.f_bsize);
   const bool in_memory = result.file_system == "tmpfs" || result.file_system == "ramfs";
   result.map_sync = !in_memory && maps_sync(fd.get());

@@ -1,0 +1,67 @@
+#include "base/file_system.h"
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace pmio {
+namespace {
+
+struct FileSystemName {
+  uint32_t type;
+  const char* name;
+};
+constexpr FileSystemName kFileSystems[] = {
+    {0x01021994, "tmpfs"},   {0x858458f6, "ramfs"},    {0xef53, "ext4"},     {0x58465342, "xfs"},
+    {0x9123683e, "btrfs"},   {0x2fc12fc1, "zfs"},      {0x6969, "nfs"},      {0x0bd00bd0, "lustre"},
+    {0x794c7630, "overlay"}, {0x00c36400, "ceph"},     {0x65735546, "fuse"}, {0x47504653, "gpfs"},
+    {0x19830326, "beegfs"},  {0x20030528, "orangefs"}, {0xf2f52010, "f2fs"},
+};
+
+std::string name_of(uint32_t type) {
+  for (const FileSystemName& known : kFileSystems)
+    if (known.type == type) return known.name;
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%x", type);
+  return text;
+}
+
+}  // namespace
+
+std::string mounted_type(std::string_view mountinfo, dev_t device) {
+  const std::string wanted = std::to_string(major(device)) + ":" + std::to_string(minor(device));
+  std::istringstream lines{std::string(mountinfo)};
+  std::string line;
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::string id, parent, number, field;
+    fields >> id >> parent >> number;
+    if (number != wanted) continue;
+    while (fields >> field && field != "-") {
+    }
+    std::string type;
+    fields >> type;
+    return type;
+  }
+  return {};
+}
+
+std::string file_system_of(int fd) {
+  struct statfs facts;
+  if (fstatfs(fd, &facts) != 0) return {};
+  std::string name = name_of(static_cast<uint32_t>(facts.f_type));
+  struct stat file;
+  if (name != "fuse" || fstat(fd, &file) != 0) return name;
+  std::ifstream mounts("/proc/self/mountinfo");
+  const std::string text((std::istreambuf_iterator<char>(mounts)), {});
+  const std::string type = mounted_type(text, file.st_dev);
+  return type.empty() ? name : type;
+}
+
+}  // namespace pmio

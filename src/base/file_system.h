@@ -1,0 +1,19 @@
+// What kind of file system an open file is on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+namespace pmio {
+
+// "tmpfs", "ext4", "lustre"; of one that runs in user space also which, as in "fuse.glusterfs". Of one that
+// is not known its number, "0x...". Empty where fstatfs fails, with errno set.
+std::string file_system_of(int fd);
+
+// The type of the file system with that device number, by the text of /proc/self/mountinfo (proc(5)). Empty
+// where it isn't listed.
+std::string mounted_type(std::string_view mountinfo, dev_t device);
+
+}  // namespace pmio
