@@ -1,45 +1,66 @@
-// Which I/O server a byte of a file belongs to, and where the next boundary is. Round-robin stripes: server
-// of offset o is (o / stripe_bytes) % servers. A provider interface finds it out for a file; today: the hints
-// striping_unit and striping_factor, else one server.
+// Which I/O server a byte of a file belongs to, and where the next boundary is.
+//
+// Servers are numbered for this file alone, from 0; the numbers are no names of the file system. Boundaries
+// are counted from byte 0 of the file. Threads: values, no sharing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace pmio {
 
-struct Layout {
-  uint64_t stripe_bytes = 0;  // 0: no stripes, one server
-  uint32_t servers = 1;       // > 0
+// A part of a file with stripes of its own. It begins where the part before it ends.
+struct LayoutComponent {
+  uint64_t end = UINT64_MAX;  // first byte behind it
+  uint64_t stripe_bytes = 0;  // 0: no stripes, servers[0] has all of it
+  std::vector<uint32_t>
+      servers;  // of the stripes in turn: number n is on servers[n % size]; one may be twice
 
   uint32_t server_of(uint64_t offset) const {
+    return stripe_bytes == 0 ? servers[0] : servers[offset / stripe_bytes % servers.size()];
+  }
+};
+
+struct Layout {
+  uint64_t stripe_bytes = 0;  // stripe number n is on server n % servers; 0: no stripes, one server
+  uint32_t servers = 1;       // > 0
+  // Where parts of the file differ, or the servers don't come in order: these hold, and not stripe_bytes. The
+  // ends ascend, the last one is UINT64_MAX.
+  std::vector<LayoutComponent> components;
+
+  uint32_t server_of(uint64_t offset) const {
+    if (!components.empty()) return component_of(offset).server_of(offset);
     return stripe_bytes == 0 ? 0 : static_cast<uint32_t>(offset / stripe_bytes % servers);
   }
-  // First boundary after offset; UINT64_MAX where there are no stripes.
+  // First boundary after offset; UINT64_MAX where there is none.
   uint64_t next_boundary(uint64_t offset) const {
-    if (stripe_bytes == 0) return UINT64_MAX;
-    uint64_t boundary;
-    return __builtin_mul_overflow(offset / stripe_bytes + 1, stripe_bytes, &boundary) ? UINT64_MAX : boundary;
+    if (components.empty()) return next_multiple(offset, stripe_bytes);
+    const LayoutComponent& component = component_of(offset);
+    return std::min(component.end, next_multiple(offset, component.stripe_bytes));
+  }
+  // UINT64_MAX: no stripes.
+  uint64_t smallest_stripe_bytes() const;
+  // Whether it is what is said above, and no stripe longer than a file can be.
+  bool valid() const;
+
+ private:
+  static uint64_t next_multiple(uint64_t offset, uint64_t unit) {
+    if (unit == 0) return UINT64_MAX;
+    uint64_t multiple;
+    return __builtin_mul_overflow(offset / unit + 1, unit, &multiple) ? UINT64_MAX : multiple;
+  }
+  const LayoutComponent& component_of(uint64_t offset) const {
+    auto component = components.begin();
+    while (component->end <= offset && component + 1 != components.end()) ++component;
+    return *component;
   }
 };
 
-struct LayoutHints {
-  uint64_t striping_unit = 0;    // bytes, 0: not given
-  uint32_t striping_factor = 0;  // 0: not given
-};
-
-class LayoutProvider {
- public:
-  virtual ~LayoutProvider() = default;
-  virtual const char* name() const = 0;
-  // True and *layout set where this provider knows the file behind fd.
-  virtual bool find(int fd, const LayoutHints& hints, Layout* layout) const = 0;
-};
-
-// Asks the providers in order; the last one is the hints'. An answer that makes no sense (no server, a stripe
-// longer than a file can be) is passed over. A new kind of file system is a new provider in this list.
-std::span<const LayoutProvider* const> layout_providers();
-Layout find_layout(int fd, const LayoutHints& hints);
-Layout find_layout(int fd, const LayoutHints& hints, std::span<const LayoutProvider* const> providers);
+// As words, for memory that processes share; unpack: nothing where the words are no valid layout.
+std::vector<uint64_t> pack(const Layout& layout);
+std::optional<Layout> unpack(std::span<const uint64_t> words);
 
 }  // namespace pmio

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "layout/layout.h"
+#include "layout/provider.h"
 #include "medium/medium.h"
 
 namespace pmio {

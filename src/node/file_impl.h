@@ -42,7 +42,11 @@ struct Job::Impl {
   Status drain_all();
   // A File for an opened target; creates the control block and the ledger if this is the first process.
   Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints);
-  Status join_control(File::Impl& file);
+  Status join_control(File::Impl& file, const LayoutHints& hints);
+  // All processes have to cut a round's windows alike, or one passes over what another counts on: what the
+  // first one found out is everybody's. Under the job's directory lock.
+  Result<Layout> share_layout(const std::string& name, const Layout& layout);
+  Result<Layout> shared_layout(const std::string& name);
   void leave_file(File::Impl& file);
   // Whether what a fence has covered outlives a power failure, if the log does at all.
   bool durable_fences() const;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "medium/job_name.h"
@@ -173,7 +174,33 @@ Status Job::Impl::drain_all() {
   return {};
 }
 
-Status Job::Impl::join_control(File::Impl& file) {
+static Layout useful_layout(int fd, const LayoutHints& hints) {
+  FoundLayout found = find_layout(*storage_of(fd), hints);
+  // Smaller ones would cost more than they give.
+  return found.layout.smallest_stripe_bytes() < kSmallestStripe ? Layout{} : std::move(found.layout);
+}
+
+Result<Layout> Job::Impl::share_layout(const std::string& name, const Layout& layout) {
+  const std::vector<uint64_t> words = pack(layout);
+  (void)medium->remove(name);  // left by a process that died while it left the file
+  auto region = medium->create(name, words.size() * sizeof(uint64_t), false);
+  if (!region.ok()) return region.status();
+  std::memcpy((*region)->data(), words.data(), words.size() * sizeof(uint64_t));
+  return layout;
+}
+
+Result<Layout> Job::Impl::shared_layout(const std::string& name) {
+  auto region = medium->open(name, true);
+  if (!region.ok()) return region.status();
+  const std::span<const uint64_t> words(reinterpret_cast<const uint64_t*>((*region)->data()),
+                                        (*region)->size_bytes() / sizeof(uint64_t));
+  auto layout = unpack(words);
+  if (!layout)
+    return Status(Code::corrupt, "'" + directory + "/" + name + "' is damaged; open the file again");
+  return std::move(*layout);
+}
+
+Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
   DirectoryLock lock(directory);
   if (!lock.held()) return Status::from_errno(errno, "cannot lock '" + directory + "'");
   const std::string name = "file-" + file.key;
@@ -186,10 +213,14 @@ Status Job::Impl::join_control(File::Impl& file) {
                       : Ledger::open(*medium, ledger_name, false);
   const std::string mark_name = "mark-" + file.key;
   auto mark = first ? TargetMark::create(*medium, mark_name) : TargetMark::open(*medium, mark_name);
-  if (!ledger.ok() || !mark.ok()) {
-    if (first) (void)medium->remove(name);
-    if (first && ledger.ok()) (void)medium->remove(ledger_name);
-    return ledger.ok() ? mark.status() : ledger.status();
+  const std::string layout_name = "layout-" + file.key;
+  auto layout =
+      first ? share_layout(layout_name, useful_layout(file.target->fd(), hints)) : shared_layout(layout_name);
+  if (!ledger.ok() || !mark.ok() || !layout.ok()) {
+    for (const std::string* made : {&name, &ledger_name, &mark_name, &layout_name}) {
+      if (first) (void)medium->remove(*made);
+    }
+    return !ledger.ok() ? ledger.status() : !mark.ok() ? mark.status() : layout.status();
   }
   auto* control = reinterpret_cast<FileControl*>((*region)->data());
   if (first) init_control(control, options.ranks);
@@ -197,6 +228,7 @@ Status Job::Impl::join_control(File::Impl& file) {
   control->users.fetch_add(1, std::memory_order_relaxed);
   file.ledger = std::move(ledger).value();
   file.mark = std::move(mark).value();
+  file.layout = std::move(layout).value();
   file.control_region = std::move(region).value();
   file.control = control;
   file.cell = &control->cells[options.rank];
@@ -214,6 +246,7 @@ void Job::Impl::leave_file(File::Impl& file) {
     file.index->remove_all_locked();
   }
   (void)medium->remove("file-" + file.key);
+  (void)medium->remove("layout-" + file.key);
   // Without its segments the ledger has nothing to say; with them recovery needs it.
   if (access((directory + "/" + kKeepMark).c_str(), F_OK) == 0) return;
   (void)medium->remove("ledger-" + file.key);
@@ -228,16 +261,13 @@ bool Job::Impl::outlives_node() const {
 Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints) {
   file.job = this;
   file.path = target->path();
-  file.layout = find_layout(target->fd(), hints);
-  if (file.layout.stripe_bytes < kSmallestStripe)
-    file.layout = Layout{};  // cutting would cost more than it gives
   // Recovery never creates a file: a log that outlives the node needs a file that does.
   // The first process does it; nobody writes before all have opened.
   const bool first = access((directory + "/file-" + file.key).c_str(), F_OK) != 0;
   if (first && outlives_node() && target->access() != TargetFile::Access::read_only)
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
-  PMIO_TRY(join_control(file));
+  PMIO_TRY(join_control(file, hints));
   FileIndex::Places places{dram != nullptr ? dram.get() : medium.get(), medium.get(), file.key,
                            options.index_bytes};
   file.index = std::make_unique<FileIndex>(file.control, map.get(), std::move(places), &counters);

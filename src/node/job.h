@@ -21,7 +21,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "layout/layout.h"
+#include "layout/provider.h"
 #include "medium/medium.h"
 #include "stats/counters.h"
 
@@ -53,7 +53,7 @@ class Job {
   struct OpenOptions {
     std::string path;  // absolute, no MPI-IO prefix
     bool read_only = false;
-    LayoutHints layout;
+    LayoutHints layout;  // of the first process of the job that has the file open; all others follow it
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.

@@ -83,7 +83,8 @@ Status remove_log(const LogDirectory& job, const FileInfo& file, const std::func
   for (const std::string& name : *names) {
     // The control block is evidence of the damage, for the next time too.
     if (name == "file-" + key && file.damaged() && !file.discarded) continue;
-    if (name == "file-" + key || starts_with(name, "run-" + key + "-")) PMIO_TRY(job.remove(name));
+    if (name == "file-" + key || name == "layout-" + key || starts_with(name, "run-" + key + "-"))
+      PMIO_TRY(job.remove(name));
   }
   PMIO_TRY(job.sync());
   if (file.damaged() && !file.discarded) return {};
@@ -156,7 +157,7 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
 
 // What src/node makes in a job's directory; anything else is somebody's, and stays.
 bool belongs_to_a_job(const std::string& entry) {
-  static const std::string prefixes[] = {"seg-", "ledger-", "mark-", "file-", "run-", "shared-"};
+  static const std::string prefixes[] = {"seg-", "ledger-", "mark-", "file-", "run-", "layout-", "shared-"};
   return entry == kAlive || entry == "lock" || entry == "undrained" ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });
