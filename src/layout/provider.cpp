@@ -5,7 +5,9 @@
 namespace pmio {
 
 std::span<const LayoutProvider* const> layout_providers() {
-  static const LayoutProvider* const providers[] = {&hinted_layouts()};
+  static const LayoutProvider* const providers[] = {
+      &lustre_layouts(),  &ceph_layouts(),      &beegfs_layouts(), &orangefs_layouts(),
+      &moosefs_layouts(), &glusterfs_layouts(), &hinted_layouts()};
   return providers;
 }
 

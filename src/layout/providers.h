@@ -5,6 +5,12 @@
 
 namespace pmio {
 
+const LayoutProvider& lustre_layouts();
+const LayoutProvider& ceph_layouts();
+const LayoutProvider& beegfs_layouts();
+const LayoutProvider& orangefs_layouts();
+const LayoutProvider& moosefs_layouts();
+const LayoutProvider& glusterfs_layouts();
 const LayoutProvider& hinted_layouts();
 
 }  // namespace pmio

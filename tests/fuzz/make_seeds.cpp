@@ -1,5 +1,5 @@
 // Writes the seed corpora, those in tests/fuzz/corpus too: make_seeds <directory>. Valid segments of some
-// shapes in the fuzzer's input form, ledgers, control blocks, hints, and whole log directories of them. What
+// shapes in the fuzzer's input form, ledgers, control blocks, hints, layouts, and whole log directories. What
 // is zero at the end of an input is left out: the fuzzers put it back.
 #include <stdlib.h>
 
@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../unit/layout_lustre_bytes.h"
 #include "input.h"
+#include "layout/layout.h"
 #include "log/ledger.h"
 #include "log/segment.h"
 
@@ -94,12 +96,33 @@ static void make_texts(const fs::path& corpus) {
   write_file(corpus / "control" / "as-it-is", {2, 1});
 }
 
+// Kind, length of the first attribute, attributes: as in layout_fuzz.cpp.
+static void make_layouts(const fs::path& corpus) {
+  using namespace lustre_bytes;
+  const auto words = pack({0, 2, {{4 << 20, 0, {1}}, {UINT64_MAX, 1 << 20, {0, 1}}}});
+  const std::string orange = bytes("0d000000") + "simple_stripe" + bytes("00000000000000 0000010000000000");
+  const std::pair<const char*, std::string> layouts[] = {
+      {"lustre-plain-1", bytes("0000") + plain1()},
+      {"lustre-plain-3", bytes("0000") + plain3()},
+      {"lustre-progressive", bytes("0000") + progressive()},
+      {"ceph", bytes("0100") + "stripe_unit=1048576 stripe_count=4 object_size=4194304 pool=data"},
+      {"beegfs", bytes("0200 01000000 00000800 0400 0000")},
+      {"orangefs", bytes("0320") + orange + std::string(24, 'h')},
+      {"glusterfs",
+       bytes("0400") + "(<STRIPE:v:[131072]> <POSIX(/a):h:/a/f> (<REPLICATE:r> <POSIX(/b):h:/b/f>))"},
+      {"packed", bytes("0500") + std::string(reinterpret_cast<const char*>(words.data()),
+                                             words.size() * sizeof words[0])}};
+  for (const auto& [name, input] : layouts)
+    write_file(corpus / "layout" / name, {input.begin(), input.end()});
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_seeds <directory>\n"), 2;
   const fs::path corpus = argv[1];
-  for (const char* name : {"segment", "ledger", "control", "hints", "directory"})
+  for (const char* name : {"segment", "ledger", "control", "hints", "layout", "directory"})
     fs::create_directories(corpus / name);
   make_texts(corpus);
+  make_layouts(corpus);
   std::string scratch = fs::temp_directory_path() / "pmio-seeds-XXXXXX";
   if (mkdtemp(scratch.data()) == nullptr) return std::perror("mkdtemp"), 1;
   auto medium = open_medium(scratch, Durability::none);

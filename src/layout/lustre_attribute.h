@@ -1,0 +1,25 @@
+// The attribute lustre.lov: plain layouts (version 1, version 3 with a pool, specific OSTs) and composite
+// ones (progressive, self-extending and mirrored files, data on the MDT).
+//
+// A mirrored file is read as the mirror that is written. An extension component belongs to the component that
+// will grow into it. A component that has no objects yet (nothing was written there) has as many servers as
+// it asks for, numbered from 0; which they will be nobody knows. Released files and foreign layouts have no
+// servers.
+// Source: Lustre, lustre/include/uapi/linux/lustre/lustre_user.h (lov_user_md_v1, lov_user_md_v3,
+// lov_user_ost_data_v1, lov_comp_md_v1, lov_comp_md_entry_v1); little-endian, as on the wire.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "layout/layout.h"
+
+namespace pmio {
+
+// Any bytes. Nothing where they are no layout that says where bytes are.
+std::optional<Layout> parse_lustre_attribute(std::string_view bytes);
+
+// What asks for a plain layout; 0: the default of the directory.
+std::string lustre_attribute(uint32_t stripe_bytes, uint32_t stripes);
+
+}  // namespace pmio
