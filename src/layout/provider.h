@@ -31,8 +31,9 @@ class LayoutProvider {
 };
 
 struct FoundLayout {
-  Layout layout;                  // one server, if nobody knows better
-  const char* provider = "none";  // who knew
+  Layout layout;                   // one server, if nobody knows better
+  const char* provider = nullptr;  // who knew
+  bool known() const { return provider != nullptr; }
 };
 
 // Those of the file systems, then that of the hints. A new kind of file system is a new provider in this
@@ -47,5 +48,6 @@ FoundLayout find_layout(const Storage& file, const LayoutHints& hints,
 // Makes an empty file (mode 0666, less the umask) with the layout of the hints, where the file system lets
 // one choose. False: no file was made; it was there already, or the file system has no such choice.
 bool create_with_layout(Storage& directory, const char* name, const LayoutHints& hints);
+bool create_with_layout(const std::string& path, const LayoutHints& hints);
 
 }  // namespace pmio

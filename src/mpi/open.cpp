@@ -1,5 +1,6 @@
 // MPI_File_open, MPI_File_close, MPI_File_delete.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -40,6 +41,20 @@ std::string absolute_path(const char* filename) {
   std::free(resolved);
   if (path.back() != '/') path += '/';
   return path + (slash == std::string::npos ? name : name.substr(slash + 1));
+}
+
+// Makes the file that the library's open would make, where hints ask for stripes and its file system lets one
+// choose them for a file that has nothing in it: the library may not know how. Left to the library: a file
+// that must be new, and one whose name says how to open it.
+bool made_with_layout(const char* filename, int amode, const Hints& hints) {
+  const bool makes = (amode & MPI_MODE_CREATE) != 0 && (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
+  if (!makes || (amode & MPI_MODE_EXCL) != 0 || hints.mode == Mode::off) return false;
+  return without_prefix(filename) == filename && create_with_layout(filename, hints.layout);
+}
+
+void unmake(const char* filename) {
+  struct stat facts {};
+  if (stat(filename, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0) unlink(filename);
 }
 
 // What one rank can say about logging a file, before all ranks agree.
@@ -185,8 +200,12 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   GivenInfo given(info);
   auto handle = std::make_unique<Handle>();
   handle->hints = hints_for(filename, info, rank == 0, &given);
+  const bool made = rank == 0 && made_with_layout(filename, amode, handle->hints);
   const int code = next_functions.File_open.next()(comm, filename, amode, given.get(), fh);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    if (made) unmake(filename);
+    return code;
+  }
   handle->real = *fh;
   handle->amode = amode;
   handle->path = absolute_path(filename);

@@ -28,8 +28,9 @@ void walk(const pmio::Layout& layout) {
 }
 
 void unpack_any(const std::string& bytes) {
-  std::vector<uint64_t> words(bytes.size() / 8);
-  std::memcpy(words.data(), bytes.data(), words.size() * 8);
+  std::vector<uint64_t> words(bytes.size() / 8 + 1);
+  std::memcpy(words.data(), bytes.data(), bytes.size() / 8 * 8);
+  words.pop_back();
   if (const auto layout = pmio::unpack(words)) walk(*layout);
 }
 

@@ -146,6 +146,13 @@ TEST(LayoutProviders, ANameThatIsTaken) {
   }
 }
 
+TEST(LayoutProviders, APathOnAnotherFileSystemIsLeftAlone) {
+  EXPECT_FALSE(create_with_layout("/dev/shm/pmio-no-such-file", kHints));
+  EXPECT_FALSE(create_with_layout("/no-such-directory/f", kHints));
+  EXPECT_FALSE(create_with_layout("f", kHints));
+  EXPECT_NE(access("/dev/shm/pmio-no-such-file", F_OK), 0);
+}
+
 TEST(LayoutProviders, CreatingOnLustre) {
   Doings doings;
   FakeStorage directory("lustre", {}, {}, &doings);
