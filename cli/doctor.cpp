@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "commands.h"
 #include "doctor_checks.h"
@@ -15,7 +16,7 @@ namespace pmio::cli {
 namespace {
 
 struct Options {
-  std::string directory;
+  std::string directory, file;
   uint32_t ranks = 0;
   bool json = false;
 };
@@ -41,6 +42,7 @@ Diagnosis diagnose(const Options& options) {
   check_runtimes(diagnosis);
   check_leftovers(diagnosis);
   check_registry(diagnosis);
+  if (!options.file.empty()) check_file(diagnosis, options.file);
   return diagnosis;
 }
 
@@ -91,6 +93,10 @@ void print_text(const Diagnosis& diagnosis) {
   line("runtime libraries", list_tags(diagnosis.runtimes));
   line("jobs", std::to_string(diagnosis.running_jobs) + " running, " +
                    std::to_string(diagnosis.dead_jobs.size()) + " to recover");
+  if (diagnosis.file) {
+    const char* label = "layout of the file";
+    for (const std::string& text : lines_of(*diagnosis.file)) line(std::exchange(label, ""), text);
+  }
   if (diagnosis.findings.empty()) printf("\nNothing is wrong.\n");
   for (const Finding& finding : diagnosis.findings) {
     printf("\nwrong: %s\n   do: %s\n", finding.what.c_str(), finding.remedy.c_str());
@@ -128,6 +134,7 @@ void print_as_json(const Diagnosis& diagnosis) {
   for (const Leftover& job : diagnosis.dead_jobs) {
     document["dead_jobs"].push_back({{"job", job.job}, {"undrained_bytes", job.undrained_bytes}});
   }
+  if (diagnosis.file) document["file"] = json_of(*diagnosis.file);
   document["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : diagnosis.findings) {
     document["findings"].push_back({{"what", finding.what}, {"remedy", finding.remedy}});
@@ -155,6 +162,8 @@ void add_doctor(CLI::App& app) {
                       "Log directory to look at (default: the one that would be taken)");
   command->add_option("--ranks", options->ranks,
                       "Ranks on this node that share it (default: the number of processors)");
+  command->add_option("--file", options->file,
+                      "Say how this file lies on the servers of its file system, too");
   command->add_flag("--json", options->json, "For scripts");
   command->callback([options] { set_exit_code(doctor(*options)); });
 }

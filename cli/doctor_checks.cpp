@@ -199,6 +199,15 @@ void check_leftovers(Diagnosis& diagnosis) {
   }
 }
 
+void check_file(Diagnosis& diagnosis, const std::string& path) {
+  auto file = look_at_layout(path);
+  if (file.ok()) {
+    diagnosis.file = std::move(*file);
+  } else {
+    add(diagnosis, file.status().message(), "give a file that you may read");
+  }
+}
+
 void check_registry(Diagnosis& diagnosis) {
   const auto registry = Registry::find();
   std::string problem;

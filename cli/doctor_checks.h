@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "doctor_layout.h"
 #include "medium/medium.h"
 #include "mpi/hints.h"
 #include "run_runtimes.h"
@@ -37,6 +38,7 @@ struct Diagnosis {
   std::vector<Runtime> runtimes;
   std::vector<Leftover> dead_jobs;
   size_t running_jobs = 0;
+  std::optional<FileLayout> file;  // that was asked about
   std::vector<Finding> findings;
 };
 
@@ -46,6 +48,7 @@ void check_medium(Diagnosis& diagnosis);
 void check_runtimes(Diagnosis& diagnosis);
 void check_leftovers(Diagnosis& diagnosis);
 void check_registry(Diagnosis& diagnosis);
+void check_file(Diagnosis& diagnosis, const std::string& path);
 void measure_bandwidth(Diagnosis& diagnosis);
 
 }  // namespace pmio::cli
