@@ -104,10 +104,6 @@ int link_unnamed(int fd, int directory, const char* name) {
 
 }  // namespace
 
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 int sync_directory(int at, const char* path) {
   const FileDescriptor directory(openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.ok()) return errno == EACCES ? 0 : errno;

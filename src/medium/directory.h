@@ -4,30 +4,12 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/status.h"
 
 namespace pmio {
-
-// Owns a file descriptor; -1: none.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~FileDescriptor();
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // Makes the names in a directory durable; path is relative to the open directory `at`. An errno, or 0: that
 // too where the directory may be passed through and not read (what it holds is then its owner's affair), and
