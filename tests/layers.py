@@ -14,8 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
-# In order: a folder includes only from those before it. stats needs only base, and may be used by all after that.
-LAYERS = ["base", "stats", "medium", "extent", "log", "layout", "drain", "node", "recover", "view", "mpi"]
+# In order: a folder includes only from those before it. stats and peer need only base, and may be used by all after that.
+LAYERS = ["base", "stats", "peer", "medium", "extent", "log", "layout", "drain", "node", "recover", "view", "mpi"]
 MPI_LAYERS = {"view", "mpi"}
 CPP = {".h", ".cpp", ".c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')

@@ -1,0 +1,70 @@
+// One request and its answer on a socket that never blocks; the connection survives from one to the next.
+#pragma once
+
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "peer/connection.h"
+#include "peer/frame.h"
+
+namespace pmio {
+
+// Threads: between acquire() and release(), one.
+class Exchange {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Exchange(const PeerAddress& address, const PeerToken& token, uint32_t node,
+           std::chrono::milliseconds dead_after);
+  void acquire();  // waits until nobody else has it
+  void release();
+
+  // The payload is used until done. Begins only; advance() does the rest.
+  void begin(uint32_t kind, std::span<const std::byte> payload);
+  // As far as it goes without waiting. scratch: for received bytes, any content.
+  void advance(std::span<std::byte> scratch);
+  bool done() const { return stage_ == Stage::done; }
+  pollfd wanted() const;                   // when to advance again
+  Clock::time_point deadline() const;      // max(): none
+  void expire();                           // the deadline is over
+  void fail(int error, const char* what);  // done, and disconnected
+  PeerAnswer take_answer();
+
+ private:
+  enum class Stage { connecting, greeting, requesting, done };
+  void begin_request();
+  void send_next(const FrameHeader& header, std::span<const std::byte> payload);
+  bool transfer(std::span<std::byte> scratch);  // that frame out and one in; false: not yet, or failed
+  bool connected();
+  bool welcomed();
+  void answered();
+
+  const PeerAddress address_;
+  const PeerToken token_;
+  const Hello hello_;
+  const std::chrono::milliseconds dead_after_;
+  std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
+
+  FileDescriptor socket_;  // none: not connected
+  Stage stage_ = Stage::done;
+  Clock::time_point deadline_;
+  uint32_t kind_ = 0;
+  std::span<const std::byte> payload_;  // of the request
+  FrameHeader header_{};                // of the frame that goes out, with its payload
+  std::span<const std::byte> outgoing_;
+  size_t sent_ = 0;
+  bool all_sent_ = false;
+  FrameReader reader_{FrameType::welcome, 0};
+  Status status_;
+};
+
+// Until all are done.
+void run(std::span<Exchange* const> exchanges);
+
+}  // namespace pmio

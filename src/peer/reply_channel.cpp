@@ -1,0 +1,150 @@
+#include "peer/reply_channel.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "peer/server.h"
+#include "peer/socket.h"
+
+namespace pmio {
+
+unsigned seconds_for(size_t payload_bytes) {
+  return kFrameSeconds + static_cast<unsigned>(payload_bytes / kFrameBytesPerSecond);
+}
+
+bool ReplyBudget::take(size_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto decided = [&] { return stopped_ || used_ + bytes <= kMaxBuffered; };
+  if (std::this_thread::get_id() != server_thread_) condition_.wait(lock, decided);
+  if (stopped_ || !decided()) return false;
+  used_ += bytes;
+  return true;
+}
+
+void ReplyBudget::give(size_t bytes) {
+  if (bytes == 0) return;
+  {
+    std::lock_guard lock(mutex_);
+    used_ -= bytes;
+  }
+  condition_.notify_all();
+}
+
+void ReplyBudget::set_server_thread(std::thread::id id) {
+  std::lock_guard lock(mutex_);
+  server_thread_ = id;
+}
+
+void ReplyBudget::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  condition_.notify_all();
+}
+
+ReplyChannel::ReplyChannel(FileDescriptor socket, int epoll, uint64_t key,
+                           std::shared_ptr<ReplyBudget> budget)
+    : socket_(std::move(socket)), epoll_(epoll), key_(key), budget_(std::move(budget)) {
+  epoll_event event{EPOLLIN, {.u64 = key}};
+  epoll_ctl(epoll_, EPOLL_CTL_ADD, socket_.get(), &event);
+}
+
+void ReplyChannel::answer(int error, std::span<const std::byte> payload) {
+  if (payload.size() > kMaxPayload) error = EMSGSIZE;
+  if (error != 0) payload = {};
+  // Small ones are counted by the number of connections.
+  const size_t wanted = payload.size() > kSmallPayload ? payload.size() : 0;
+  const bool granted = wanted == 0 || budget_->take(wanted);
+  if (!granted) {
+    payload = {};
+    error = ENOBUFS;
+  }
+  const FrameHeader header = make_header(FrameType::response, static_cast<uint32_t>(error), payload.size());
+  std::lock_guard lock(mutex_);
+  if (state_ == State::answering) {
+    send_or_keep(header, payload, granted ? wanted : 0);
+  } else if (granted) {
+    budget_->give(wanted);
+  }
+}
+
+void ReplyChannel::send_or_keep(const FrameHeader& header, std::span<const std::byte> payload,
+                                size_t budgeted) {
+  size_t sent = 0;
+  const int failed = send_frame(socket_.get(), header, payload, &sent);
+  if (failed == EAGAIN && keep(payload)) {
+    header_ = header;
+    sent_ = sent;
+    budgeted_ = budgeted;
+    ticks_ = 0;
+    state_ = State::sending;
+    watch(EPOLLIN | EPOLLOUT);
+    return;
+  }
+  budget_->give(budgeted);
+  state_ = State::idle;
+  if (failed != 0) shutdown(socket_.get(), SHUT_RDWR);  // the server's thread sees the end and closes
+}
+
+bool ReplyChannel::keep(std::span<const std::byte> payload) {
+  try {
+    payload_.assign(payload.begin(), payload.end());
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+bool ReplyChannel::idle() {
+  std::lock_guard lock(mutex_);
+  return state_ == State::idle;
+}
+
+void ReplyChannel::begin_answering() {
+  std::lock_guard lock(mutex_);
+  state_ = State::answering;
+}
+
+bool ReplyChannel::flush() {
+  std::lock_guard lock(mutex_);
+  if (state_ != State::sending) return true;
+  const int failed = send_frame(socket_.get(), header_, payload_, &sent_);
+  if (failed != 0) return failed == EAGAIN;
+  forget_answer();
+  state_ = State::idle;
+  watch(EPOLLIN);
+  return true;
+}
+
+bool ReplyChannel::overdue_after_tick() {
+  std::lock_guard lock(mutex_);
+  return state_ == State::sending && ++ticks_ > seconds_for(payload_.size());
+}
+
+void ReplyChannel::listen(bool to_input) {
+  std::lock_guard lock(mutex_);
+  watch(to_input ? uint32_t{EPOLLIN} : 0);
+}
+
+void ReplyChannel::close() {
+  std::lock_guard lock(mutex_);
+  forget_answer();
+  state_ = State::closed;
+  socket_ = FileDescriptor();
+}
+
+void ReplyChannel::watch(uint32_t events) {
+  epoll_event event{events, {.u64 = key_}};
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, socket_.get(), &event);
+}
+
+void ReplyChannel::forget_answer() {
+  budget_->give(std::exchange(budgeted_, 0));
+  payload_ = {};
+}
+
+}  // namespace pmio

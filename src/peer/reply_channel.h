@@ -1,0 +1,76 @@
+// The answering side of an accepted connection, shared by the server's thread and by whoever holds the reply.
+// An answer is sent by the thread that gives it; what the socket has no room for, the server's thread sends
+// later.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "peer/frame.h"
+
+namespace pmio {
+
+// How many bytes of large answers are buffered for all connections of a server. Threads: any.
+class ReplyBudget {
+ public:
+  // Waits for room, but not on the server's thread. False: there is none, or the server stops.
+  bool take(size_t bytes);
+  void give(size_t bytes);
+  void set_server_thread(std::thread::id id);
+  void stop();  // nobody waits any more
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  std::thread::id server_thread_;
+  size_t used_ = 0;
+  bool stopped_ = false;
+};
+
+// The connection is idle (a request may come), answering (one is being worked on), sending, or closed.
+class ReplyChannel {
+ public:
+  // epoll reports the socket under `key`; both outlive close().
+  ReplyChannel(FileDescriptor socket, int epoll, uint64_t key, std::shared_ptr<ReplyBudget> budget);
+
+  void answer(int error, std::span<const std::byte> payload);  // any thread
+
+  // The server's thread only, from here on.
+  int socket() const { return socket_.get(); }
+  uint64_t key() const { return key_; }
+  bool idle();
+  void begin_answering();
+  bool flush();                // false: the connection is broken
+  bool overdue_after_tick();   // called each second: whether the peer takes its answer too slowly
+  void listen(bool to_input);  // while idle: whether epoll reports input
+  void close();
+
+ private:
+  enum class State { idle, answering, sending, closed };
+  void watch(uint32_t events);
+  void send_or_keep(const FrameHeader& header, std::span<const std::byte> payload, size_t budgeted);
+  bool keep(std::span<const std::byte> payload);  // false: no memory
+  void forget_answer();
+
+  FileDescriptor socket_;
+  const int epoll_;
+  const uint64_t key_;
+  const std::shared_ptr<ReplyBudget> budget_;
+  std::mutex mutex_;  // guards what follows, and sending
+  State state_ = State::idle;
+  FrameHeader header_{};
+  std::vector<std::byte> payload_;
+  size_t sent_ = 0, budgeted_ = 0;
+  unsigned ticks_ = 0;
+};
+
+// How many seconds a frame of that many bytes may take.
+unsigned seconds_for(size_t payload_bytes);
+
+}  // namespace pmio

@@ -1,0 +1,81 @@
+#include "peer/server.h"
+
+#include <signal.h>
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "peer/interface.h"
+#include "peer/reply_channel.h"
+#include "peer/service.h"
+#include "peer/socket.h"
+
+namespace pmio {
+
+PeerReply::PeerReply(std::shared_ptr<ReplyChannel> channel) : channel_(std::move(channel)) {}
+PeerReply::PeerReply(PeerReply&& other) noexcept = default;
+
+PeerReply& PeerReply::operator=(PeerReply&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  return *this;
+}
+
+PeerReply::~PeerReply() {
+  if (channel_) send(EIO, {});
+}
+
+void PeerReply::send(int error, std::span<const std::byte> payload) {
+  PMIO_ASSERT(channel_ != nullptr);
+  std::exchange(channel_, nullptr)->answer(error, payload);
+}
+
+class PeerServer::Impl {
+ public:
+  Impl(PeerAddress address, std::unique_ptr<PeerService> service)
+      : address_(address), service_(std::move(service)) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all,
+                    &before);  // the new thread inherits it: the program's signals stay its own
+    try {
+      thread_ = std::thread([this] { service_->run(); });
+    } catch (const std::system_error& failure) {
+      failed_ =
+          Status::from_errno(failure.code().value(), "cannot start the thread that answers other nodes");
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  ~Impl() {
+    service_->stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  const PeerAddress& address() const { return address_; }
+  const Status& failed() const { return failed_; }
+
+ private:
+  const PeerAddress address_;
+  const std::unique_ptr<PeerService> service_;
+  Status failed_;
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<PeerServer>> PeerServer::start(const std::string& interface_or_address,
+                                                      const PeerToken& token, Handler handler) {
+  auto address = service_address(interface_or_address);
+  if (!address.ok()) return address.status();
+  auto listener = listen_at(&address.value());
+  if (!listener.ok()) return listener.status();
+  auto service = PeerService::create(std::move(listener.value()), token, std::move(handler));
+  if (!service.ok()) return service.status();
+  auto impl = std::make_unique<Impl>(*address, std::move(service.value()));
+  PMIO_TRY(impl->failed());
+  return std::unique_ptr<PeerServer>(new PeerServer(std::move(impl)));
+}
+
+PeerServer::PeerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PeerServer::~PeerServer() = default;
+PeerAddress PeerServer::address() const { return impl_->address(); }
+
+}  // namespace pmio

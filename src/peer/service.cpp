@@ -1,0 +1,221 @@
+#include "peer/service.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "peer/socket.h"
+
+namespace pmio {
+namespace {
+
+enum : uint64_t { kListenerKey, kWakeupKey, kFirstSessionKey };
+constexpr auto kTick = std::chrono::seconds(1);
+constexpr int kTickMs = 1000;
+constexpr int kEventsAtOnce = 64;
+constexpr int kAcceptsAtOnce = 64;
+constexpr int kReadsAtOnce = 4;  // of one connection, before the others have their turn
+
+}  // namespace
+
+Result<std::unique_ptr<PeerService>> PeerService::create(FileDescriptor listener, const PeerToken& token,
+                                                         PeerServer::Handler handler) {
+  FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  FileDescriptor wakeup(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (epoll.ok() && wakeup.ok()) {
+    std::unique_ptr<PeerService> service(
+        new PeerService(std::move(listener), std::move(epoll), std::move(wakeup), token, std::move(handler)));
+    if (service->watch(service->listener_.get(), kListenerKey, true) &&
+        service->watch(service->wakeup_.get(), kWakeupKey, true))
+      return service;
+  }
+  return Status::from_errno(errno, "cannot watch connections of other nodes");
+}
+
+PeerService::PeerService(FileDescriptor listener, FileDescriptor epoll, FileDescriptor wakeup,
+                         const PeerToken& token, PeerServer::Handler handler)
+    : listener_(std::move(listener)),
+      epoll_(std::move(epoll)),
+      wakeup_(std::move(wakeup)),
+      token_(token),
+      handler_(std::move(handler)),
+      next_key_(kFirstSessionKey) {}
+
+void PeerService::run() {
+  reply_budget_->set_server_thread(std::this_thread::get_id());
+  last_tick_ = std::chrono::steady_clock::now();
+  while (!stop_) {
+    epoll_event events[kEventsAtOnce];
+    const int n = epoll_wait(epoll_.get(), events, kEventsAtOnce, kTickMs);
+    for (int i = 0; i < n && !stop_; i++) handle_event(events[i].data.u64, events[i].events);
+    if (std::chrono::steady_clock::now() - last_tick_ >= kTick) tick();
+  }
+  while (!sessions_.empty()) close(sessions_.begin());
+}
+
+void PeerService::stop() {
+  stop_ = true;
+  reply_budget_->stop();
+  eventfd_write(wakeup_.get(), 1);
+}
+
+bool PeerService::watch(int fd, uint64_t key, bool add) {
+  epoll_event event{EPOLLIN, {.u64 = key}};
+  return epoll_ctl(epoll_.get(), add ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event) == 0;
+}
+
+void PeerService::handle_event(uint64_t key, uint32_t events) {
+  if (key == kWakeupKey) return;
+  if (key == kListenerKey) return accept_some();
+  const auto found = sessions_.find(key);
+  if (found == sessions_.end()) return;  // closed by an event before this one
+  Session& session = found->second;
+  bool alive = (events & (EPOLLERR | EPOLLHUP)) == 0;
+  if (alive && (events & EPOLLOUT) != 0) alive = session.channel->flush();
+  if (alive && (events & EPOLLIN) != 0) alive = read(session);
+  if (!alive) close(found);
+}
+
+// Where there is no room for more, or no descriptor, they wait in the kernel's queue.
+void PeerService::accept_some() {
+  for (int i = 0; i < kAcceptsAtOnce; i++) {
+    const bool full = sessions_.size() >= kMaxConnections;
+    FileDescriptor socket(full ? -1
+                               : accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket.ok()) {
+      if (full || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        accepting_ = !watch(listener_.get(), kListenerKey, false);
+      return;  // EAGAIN, or the client has gone again
+    }
+    set_options(socket.get(), kDeadAfter);
+    const uint64_t key = next_key_++;
+    sessions_.try_emplace(
+        key, std::make_shared<ReplyChannel>(std::move(socket), epoll_.get(), key, reply_budget_));
+  }
+}
+
+void PeerService::tick() {
+  last_tick_ = std::chrono::steady_clock::now();
+  for (auto next = sessions_.begin(); next != sessions_.end();) {
+    const auto each = next++;
+    Session& session = each->second;
+    const bool due = (!session.authenticated || session.reader.begun()) && !session.parked;
+    const unsigned most = session.authenticated ? seconds_for(session.budgeted) : kHelloSeconds;
+    if ((due && ++session.ticks > most) || session.channel->overdue_after_tick()) close(each);
+  }
+  if (!accepting_) accepting_ = watch(listener_.get(), kListenerKey, true);
+}
+
+void PeerService::close(Sessions::iterator session) {
+  session->second.channel->close();
+  release(session->second);
+  sessions_.erase(session);
+  admit_parked();
+}
+
+bool PeerService::read(Session& session) {
+  for (int i = 0; i < kReadsAtOnce; i++) {
+    // What a request brings before there is room for it stays small.
+    const size_t most = session.budgeted > 0 ? scratch_.size() : kSmallPayload;
+    const auto into = std::span(scratch_).first(most);
+    const ssize_t n = receive(session.channel->socket(), into);
+    if (n <= 0) return n == -EAGAIN;
+    if (!consume(session, into.first(static_cast<size_t>(n)))) return false;
+    if (session.parked || static_cast<size_t>(n) < most) return true;
+  }
+  return true;
+}
+
+bool PeerService::consume(Session& session, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    if (!session.channel->idle()) return false;  // the last request has no answer yet
+    bytes = bytes.subspan(session.reader.feed(bytes));
+    switch (session.reader.state()) {
+      case FrameReader::State::nonsense:
+        return false;
+      case FrameReader::State::complete:
+        if (session.authenticated) {
+          serve(session);
+        } else if (!greet(session)) {
+          return false;
+        }
+        break;
+      case FrameReader::State::header:
+      case FrameReader::State::payload:
+        break;
+    }
+  }
+  return admit(session);
+}
+
+bool PeerService::greet(Session& session) {
+  Hello hello;
+  const FrameHeader& header = session.reader.header();
+  int error = header.word == kPeerVersion ? 0 : EPROTONOSUPPORT;
+  if (error == 0) {
+    if (header.length != sizeof hello) return false;
+    std::memcpy(&hello, session.reader.payload().data(), sizeof hello);
+    if (!equal(client_half(token_), hello.token)) error = EACCES;
+  }
+  const HalfToken half = server_half(token_);
+  const auto payload = error == 0 ? std::as_bytes(std::span(half)) : std::span<const std::byte>();
+  const FrameHeader welcome = make_header(FrameType::welcome, static_cast<uint32_t>(error), payload.size());
+  size_t sent = 0;
+  // A new socket has room for so little.
+  session.authenticated = send_frame(session.channel->socket(), welcome, payload, &sent) == 0 && error == 0;
+  release(session);
+  return session.authenticated;
+}
+
+void PeerService::serve(Session& session) {
+  session.channel->begin_answering();
+  handler_(session.reader.header().word, session.reader.payload(), PeerReply(session.channel));
+  release(session);
+  admit_parked();
+}
+
+void PeerService::release(Session& session) {
+  buffered_ -= session.budgeted;
+  session.budgeted = 0;
+  session.ticks = 0;
+  session.reader.next(FrameType::request, kMaxPayload);
+}
+
+bool PeerService::admit(Session& session) {
+  if (session.reader.state() != FrameReader::State::payload || session.budgeted > 0) return true;
+  const size_t length = session.reader.header().length;
+  if (length <= kSmallPayload) return true;
+  if (!parked_.empty() || buffered_ + length > kMaxBuffered) {
+    parked_.push_back(session.channel->key());
+    session.parked = true;
+    session.channel->listen(false);
+    return true;
+  }
+  return begin_large(session);
+}
+
+bool PeerService::begin_large(Session& session) {
+  session.budgeted = session.reader.header().length;
+  session.ticks = 0;
+  buffered_ += session.budgeted;
+  return session.reader.reserve();
+}
+
+void PeerService::admit_parked() {
+  while (!parked_.empty()) {
+    const auto found = sessions_.find(parked_.front());
+    if (found != sessions_.end()) {  // else it has gone meanwhile
+      Session& session = found->second;
+      if (buffered_ + session.reader.header().length > kMaxBuffered) return;
+      session.parked = false;
+      session.channel->listen(true);
+      if (!begin_large(session)) shutdown(session.channel->socket(), SHUT_RDWR);  // epoll reports its end
+    }
+    parked_.pop_front();
+  }
+}
+
+}  // namespace pmio
