@@ -12,6 +12,7 @@
 #include "layout/layout.h"
 #include "log/ledger.h"
 #include "log/segment.h"
+#include "peer/frame.h"
 
 namespace fs = std::filesystem;
 using namespace pmio;
@@ -116,13 +117,29 @@ static void make_layouts(const fs::path& corpus) {
     write_file(corpus / "layout" / name, {input.begin(), input.end()});
 }
 
+static void make_frames(const fs::path& corpus) {
+  std::vector<char> input{16, 6};
+  for (uint32_t kind = 1; kind <= 3; kind++) {
+    const FrameHeader header = make_header(FrameType::request, kind, 10 * (kind - 1));
+    const auto* bytes = reinterpret_cast<const char*>(&header);
+    input.insert(input.end(), bytes, bytes + sizeof header);
+    input.resize(input.size() + header.length, 'x');
+  }
+  write_file(corpus / "frame" / "three", input);
+  input.resize(input.size() - 1);
+  write_file(corpus / "frame" / "cut", input);
+  input[0] = 1;
+  write_file(corpus / "frame" / "too-long", input);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_seeds <directory>\n"), 2;
   const fs::path corpus = argv[1];
-  for (const char* name : {"segment", "ledger", "control", "hints", "layout", "directory"})
+  for (const char* name : {"segment", "ledger", "control", "hints", "layout", "directory", "frame"})
     fs::create_directories(corpus / name);
   make_texts(corpus);
   make_layouts(corpus);
+  make_frames(corpus);
   std::string scratch = fs::temp_directory_path() / "pmio-seeds-XXXXXX";
   if (mkdtemp(scratch.data()) == nullptr) return std::perror("mkdtemp"), 1;
   auto medium = open_medium(scratch, Durability::none);
