@@ -11,8 +11,14 @@
 
 namespace pmio {
 
-unsigned seconds_for(size_t payload_bytes) {
-  return kFrameSeconds + static_cast<unsigned>(payload_bytes / kFrameBytesPerSecond);
+bool Pace::too_slow_after_tick(unsigned most_seconds) {
+  if (bytes_ < kSlowBytes) {
+    slow_seconds_++;
+  } else if (slow_seconds_ > 0) {
+    slow_seconds_--;
+  }
+  bytes_ = 0;
+  return slow_seconds_ > most_seconds;
 }
 
 bool ReplyBudget::take(size_t bytes) {
@@ -80,7 +86,7 @@ void ReplyChannel::send_or_keep(const FrameHeader& header, std::span<const std::
     header_ = header;
     sent_ = sent;
     budgeted_ = budgeted;
-    ticks_ = 0;
+    pace_ = Pace();
     state_ = State::sending;
     watch(EPOLLIN | EPOLLOUT);
     return;
@@ -112,7 +118,9 @@ void ReplyChannel::begin_answering() {
 bool ReplyChannel::flush() {
   std::lock_guard lock(mutex_);
   if (state_ != State::sending) return true;
+  const size_t before = sent_;
   const int failed = send_frame(socket_.get(), header_, payload_, &sent_);
+  pace_.moved(sent_ - before);
   if (failed != 0) return failed == EAGAIN;
   forget_answer();
   state_ = State::idle;
@@ -122,7 +130,7 @@ bool ReplyChannel::flush() {
 
 bool ReplyChannel::overdue_after_tick() {
   std::lock_guard lock(mutex_);
-  return state_ == State::sending && ++ticks_ > seconds_for(payload_.size());
+  return state_ == State::sending && pace_.too_slow_after_tick(kFrameSeconds);
 }
 
 void ReplyChannel::listen(bool to_input) {

@@ -16,6 +16,18 @@
 
 namespace pmio {
 
+// Whether the peer of a frame keeps up. Threads: none shared.
+class Pace {
+ public:
+  void moved(size_t bytes) { bytes_ += bytes; }
+  // Called each second: adds up those with fewer than kSlowBytes, less the others.
+  bool too_slow_after_tick(unsigned most_seconds);
+
+ private:
+  size_t bytes_ = 0;
+  unsigned slow_seconds_ = 0;
+};
+
 // How many bytes of large answers are buffered for all connections of a server. Threads: any.
 class ReplyBudget {
  public:
@@ -67,10 +79,7 @@ class ReplyChannel {
   FrameHeader header_{};
   std::vector<std::byte> payload_;
   size_t sent_ = 0, budgeted_ = 0;
-  unsigned ticks_ = 0;
+  Pace pace_;
 };
-
-// How many seconds a frame of that many bytes may take.
-unsigned seconds_for(size_t payload_bytes);
 
 }  // namespace pmio

@@ -1,10 +1,10 @@
 // Answers the requests of other nodes: one thread, one address, only for who shows the job's token.
 //
-// No peer can hold up another: sockets never block the thread, a hello must come within 5 s, and a frame once
-// begun must be through within kFrameSeconds and a second per kFrameBytesPerSecond, in either direction; who
-// is slower is disconnected. (Seconds in which this process was stopped don't count.) Memory: kMaxBuffered
-// for requests larger than kSmallPayload, as much for such answers, and two kSmallPayload for each of
-// kMaxConnections; who comes then waits in the kernel's queues.
+// No peer can hold up another: sockets never block the thread, a hello must come within kHelloSeconds, and
+// while a frame is on its way, in either direction, seconds with less than kSlowBytes may not outnumber the
+// others by more than kFrameSeconds; who is slower is disconnected. (Seconds in which this process was
+// stopped don't count.) Memory: kMaxBuffered for requests larger than kSmallPayload, as much for such
+// answers, and two kSmallPayload for each of kMaxConnections; who comes then waits in the kernel's queues.
 //
 // The address is one of this host's, never all; Linux answers on it through any of its interfaces. Traffic is
 // neither encrypted nor signed (peer/frame.h).
@@ -27,7 +27,7 @@ constexpr size_t kSmallPayload = size_t{16} << 10;
 constexpr size_t kMaxBuffered = size_t{256} << 20;
 constexpr unsigned kHelloSeconds = 5;
 constexpr unsigned kFrameSeconds = 10;
-constexpr size_t kFrameBytesPerSecond = size_t{4} << 20;
+constexpr size_t kSlowBytes = size_t{64} << 10;
 
 class ReplyChannel;
 

@@ -103,8 +103,8 @@ void PeerService::tick() {
     const auto each = next++;
     Session& session = each->second;
     const bool due = (!session.authenticated || session.reader.begun()) && !session.parked;
-    const unsigned most = session.authenticated ? seconds_for(session.budgeted) : kHelloSeconds;
-    if ((due && ++session.ticks > most) || session.channel->overdue_after_tick()) close(each);
+    const unsigned most = session.authenticated ? kFrameSeconds : kHelloSeconds;
+    if ((due && session.pace.too_slow_after_tick(most)) || session.channel->overdue_after_tick()) close(each);
   }
   if (!accepting_) accepting_ = watch(listener_.get(), kListenerKey, true);
 }
@@ -123,6 +123,7 @@ bool PeerService::read(Session& session) {
     const auto into = std::span(scratch_).first(most);
     const ssize_t n = receive(session.channel->socket(), into);
     if (n <= 0) return n == -EAGAIN;
+    session.pace.moved(static_cast<size_t>(n));
     if (!consume(session, into.first(static_cast<size_t>(n)))) return false;
     if (session.parked || static_cast<size_t>(n) < most) return true;
   }
@@ -180,7 +181,7 @@ void PeerService::serve(Session& session) {
 void PeerService::release(Session& session) {
   buffered_ -= session.budgeted;
   session.budgeted = 0;
-  session.ticks = 0;
+  session.pace = Pace();
   session.reader.next(FrameType::request, kMaxPayload);
 }
 
@@ -199,7 +200,7 @@ bool PeerService::admit(Session& session) {
 
 bool PeerService::begin_large(Session& session) {
   session.budgeted = session.reader.header().length;
-  session.ticks = 0;
+  session.pace = Pace();
   buffered_ += session.budgeted;
   return session.reader.reserve();
 }

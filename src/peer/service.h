@@ -30,7 +30,7 @@ class PeerService {
     std::shared_ptr<ReplyChannel> channel;
     FrameReader reader{FrameType::hello, sizeof(Hello)};
     bool authenticated = false;
-    unsigned ticks = 0;   // seconds that the hello, or the frame that has begun, takes
+    Pace pace;            // of the hello, or of the frame that has begun
     size_t budgeted = 0;  // of kMaxBuffered
     bool parked = false;  // until there is room for its request
   };
