@@ -1,0 +1,85 @@
+"""The testbed as a whole: up, down, and what it looks like."""
+
+import os
+import shutil
+
+from . import file_system, host, network
+from .settings import PLACE
+from .system import TestbedError, require_commands, run, wait_for
+
+
+def check(kind):
+    """TestbedError with the reason if there can be no testbed here."""
+    if os.geteuid() != 0:
+        raise TestbedError("namespaces need root; run it as root")
+    require_commands(["ip", "tc", "ss", "nsenter", "unshare", "losetup"], "install iproute2 and util-linux with scripts/setup")
+    try:
+        run("unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt")
+    except TestbedError as error:
+        raise TestbedError(f"no namespaces or mounts are allowed here ({error}); a container needs --privileged") from None
+    if kind != "none" and not os.path.exists("/dev/fuse"):
+        raise TestbedError("there is no /dev/fuse, which the file system's clients need; load the module fuse")
+    file_system.check(kind)
+
+
+def up(settings):
+    """All of it, or nothing."""
+    check(settings.file_system)
+    settings.create()
+    try:
+        network.create_switch(settings)
+        for name in settings.hosts:
+            host.boot(settings, name)
+        for name in settings.hosts:
+            host.ready(settings, name)
+        file_system.start_all(settings)
+    except BaseException:
+        down(settings)
+        raise
+
+
+def down(settings):
+    """Whatever there is of it, also of one that came up by half; nothing if there is nothing."""
+    for namespace in network.namespaces(settings.name):
+        host.end_namespace(namespace)
+    try:
+        wait_for("the end of the mounts", lambda: not host.loop_devices(settings.directory))
+    except TestbedError:
+        for device, _ in host.loop_devices(settings.directory):
+            run("losetup", "--detach", device)
+    if settings.directory.exists():
+        shutil.rmtree(settings.directory)
+    if PLACE.exists() and not any(PLACE.iterdir()):
+        PLACE.rmdir()
+
+
+def boot(settings, name):
+    if host.pid(settings, name) is not None:
+        raise TestbedError(f"{name} is running; end it with testbed/testbed crash {name}")
+    host.crash(settings, name)  # what may be left of it
+    host.boot(settings, name)
+    host.ready(settings, name)
+    file_system.host_is_back(settings, name)
+
+
+def set_rate(settings, rate, names):
+    for name in names or settings.hosts:
+        settings.check_host(name)
+        settings.rates[name] = rate
+        if settings.namespace(name) in network.namespaces(settings.name):
+            network.limit(settings, name)
+    settings.save()
+
+
+def status(settings):
+    """Lines of text."""
+    yield f"testbed {settings.name} in {settings.directory}, file system {settings.file_system}"
+    yield f"{'host':6} {'address':12} {'state':6} {'link':5} {'rate':8} {'processes':>9}  servers"
+    for name in settings.hosts:
+        if host.pid(settings, name) is None:
+            yield f"{name:6} {settings.address(name):12} down"
+            continue
+        link, rate = network.link_state(settings, name), settings.rates.get(name, "none")
+        running = len(host.processes(settings.namespace(name)))
+        servers = len(file_system.servers(settings, name)) if name in settings.storage else ""
+        yield f"{name:6} {settings.address(name):12} up     {link:5} {rate:8} {running:9}  {servers}".rstrip()

@@ -1,0 +1,115 @@
+"""A host: a process 1 with namespaces of its own (network, names, mounts, IPC, processes).
+
+Seen from inside: /mnt/disk is the host's disk, /mnt/pfs the parallel file system, /mnt/local a file system of its own where
+asked for; /dev/shm and /run are empty memory, /var/tmp is on its disk, temporary files are in /run/tmp. All else is the
+machine's.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from . import network
+from .settings import LOGIN
+from .system import TestbedError, run, wait_for
+
+FOLDER = Path(__file__).resolve().parents[1]
+DISK, PFS, LOCAL, TEMPORARY = "/mnt/disk", "/mnt/pfs", "/mnt/local", "/run/tmp"
+NAMESPACES = ["--net", "--uts", "--mount", "--ipc", "--pid"]
+
+
+def boot(settings, host):
+    """Starts it; ready() says when it is up. Its disk must be there, and nothing else of it."""
+    network.attach(settings, host)
+    words = ["ip", "netns", "exec", settings.namespace(host)]
+    words += ["unshare", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--propagation", "private"]
+    words += ["setsid", FOLDER / "host-init", host, settings.disk(host), settings.hosts_file, settings.pid_file(host)]
+    with open(settings.directory / f"{host}.log", "w", encoding="utf-8") as log:
+        subprocess.Popen([*words, settings.shm_size], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+
+def ready(settings, host):
+    log = settings.directory / f"{host}.log"
+    try:
+        wait_for("its process 1", lambda: pid(settings, host))
+    except TestbedError as error:
+        raise TestbedError(f"{host} did not start: {error}: {log.read_text().strip() or 'it said nothing'}") from None
+    if settings.local_size and host in settings.compute:
+        mount_local(settings, host)
+
+
+def mount_local(settings, host):
+    """An ext4 of its own, in a file on the host's disk, so that it is there again after a crash."""
+    image = settings.disk(host) / "local.img"
+    if not image.exists():
+        run("truncate", "--size", settings.local_size, image)
+        run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1", image)
+    on(settings, host, "mount", "-o", "loop", f"{DISK}/local.img", LOCAL)
+
+
+def pid(settings, host):
+    """Of its process 1, as the machine numbers it; None if the host is down."""
+    try:
+        number = int(settings.pid_file(host).read_text())
+        mine = os.stat(f"/proc/{number}/ns/net").st_ino
+        return number if mine == os.stat(f"/run/netns/{settings.namespace(host)}").st_ino else None
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def enter(settings, host, command):
+    """The words that run a command on the host, in the directory of that name."""
+    if host == LOGIN:
+        # Of the machine's process namespace, so that mpiexec's remote shell can enter the hosts.
+        names = 'hostname "$1"; mount --bind "$2" /etc/hosts; shift 2; exec "$@"'
+        words = ["ip", "netns", "exec", settings.namespace(LOGIN), "unshare", "--uts", "--mount", "--propagation", "private"]
+        return [*words, "sh", "-c", names, "sh", LOGIN, settings.hosts_file, *command]
+    settings.check_host(host)
+    number = pid(settings, host)
+    if number is None:
+        raise TestbedError(f"{host} is down; start it with testbed/testbed boot {host}")
+    return ["nsenter", "--target", number, *NAMESPACES, "--", "env", f"--chdir={os.getcwd()}", f"TMPDIR={TEMPORARY}", *command]
+
+
+def on(settings, host, *command, **options):
+    """The output of a command that is run on the host, from its root."""
+    words = enter(settings, host, ["env", "--chdir=/", *command])
+    return run(*words, **options)
+
+
+def processes(namespace):
+    return [int(word) for word in run("ip", "netns", "pids", namespace).split()]
+
+
+def loop_devices(directory):
+    """(device, file) of the loop devices whose file is below the directory."""
+    listed = json.loads(run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE") or '{"loopdevices": []}')
+    found = [(entry["name"], entry["back-file"] or "") for entry in listed["loopdevices"]]
+    # A file that was removed, or mounted elsewhere, keeps the end of its path.
+    return [(name, file) for name, file in found if f"{directory}/" in file]
+
+
+def end_namespace(namespace):
+    """Ends all its processes, and it."""
+
+    def ended():
+        for number in (left := processes(namespace)):
+            try:
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return not left
+
+    wait_for(f"the end of the processes of {namespace}", ended)
+    run("ip", "netns", "delete", namespace)
+
+
+def crash(settings, host):
+    """As a power failure: no process ends in order, nobody on the network hears of it. Its disk is left."""
+    if settings.namespace(host) in network.namespaces(settings.name):
+        network.set_link(settings, host, "down")
+        end_namespace(settings.namespace(host))
+    settings.pid_file(host).unlink(missing_ok=True)
+    wait_for(f"the end of the mounts of {host}", lambda: not loop_devices(settings.disk(host)))

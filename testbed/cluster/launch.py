@@ -1,0 +1,70 @@
+"""The words that start an MPI job across the hosts, from the login host, by each library's own launcher."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .host import FOLDER, TEMPORARY
+from .system import TestbedError
+
+sys.path.insert(0, str(FOLDER.parent / "tests" / "programs"))
+import harness
+
+REMOTE_SHELL = FOLDER / "rsh"
+
+
+def choose_mpi(build, tag):
+    """The MPI of that tag; the newest MPICH without one."""
+    try:
+        mpis = {mpi.tag: mpi for mpi in harness.load_mpis(build)}
+    except FileNotFoundError:
+        raise TestbedError(f"{build} is no build of pmio; build one (scripts/build), or name one by --build") from None
+    tag = tag or max((known for known in mpis if known.startswith("mpich-")), default="")
+    if tag not in mpis:
+        raise TestbedError(f"no MPI {tag}; {build} has {' '.join(mpis) or 'none'}")
+    if tag.startswith("mpich-4.0."):
+        raise TestbedError(f"{tag} cannot: across hosts it hangs in MPI_Finalize; take another --mpi")
+    return mpis[tag]
+
+
+def quiet(build, command):
+    """The command with its MPI library's polling turned into short sleeps."""
+    library = Path(build).resolve() / "lib" / "libpmio_yield.so"
+    if not library.exists():
+        raise TestbedError(f"{library} is missing; build it (scripts/build release pmio_yield), or add --spin")
+    return ["env", f"LD_PRELOAD={library}", *command]
+
+
+def mpiexec(mpi, hosts, ranks, ranks_per_host, command):
+    """The first host is filled first."""
+    words = open_mpi(mpi, hosts, ranks_per_host) if mpi.family == "openmpi" else hydra(hosts, ranks_per_host)
+    return [mpi.mpiexec, *words, "-n", str(ranks), *command]
+
+
+def hydra(hosts, ranks_per_host):
+    words = ["-launcher", "ssh", "-launcher-exec", REMOTE_SHELL, "-iface", "eth0"]
+    return [*words, "-hosts", ",".join(hosts), "-ppn", ranks_per_host, "-genv", "TMPDIR", TEMPORARY]
+
+
+def open_mpi(mpi, hosts, ranks_per_host):
+    if mpi.tag.startswith("openmpi-4"):
+        words = ["--mca", "plm_rsh_agent", REMOTE_SHELL, "--mca", "plm_rsh_no_tree_spawn", "1"]
+        words += ["--mca", "oob_tcp_if_include", "eth0", "--mca", "btl_vader_single_copy_mechanism", "none"]
+    else:
+        words = ["--prtemca", "plm_ssh_agent", REMOTE_SHELL, "--prtemca", "plm_ssh_no_tree_spawn", "1"]
+        words += ["--prtemca", "prte_if_include", "eth0"]
+    words += ["--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1"]
+    return [*words, "--bind-to", "none", "--host", ",".join(f"{host}:{ranks_per_host}" for host in hosts)]
+
+
+def environment(settings, mpi):
+    """Of the launcher."""
+    env = {**os.environ, "PMIO_TESTBED": settings.name}
+    if mpi.family == "openmpi":
+        env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        # Its own, for one that was killed leaves sockets behind; `down` removes it.
+        env["TMPDIR"] = tempfile.mkdtemp(prefix="tmp-", dir=settings.directory)
+    elif mpi.tag.startswith("intel-"):
+        env.update(I_MPI_FABRICS="shm:ofi", FI_PROVIDER="tcp", FI_TCP_IFACE="eth0", I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100")
+    return env

@@ -1,0 +1,63 @@
+"""MooseFS: the master on the first storage host, a chunk server on each, a FUSE client on each compute host."""
+
+from .host import DISK, PFS, on
+from .settings import NETWORK
+from .system import require_commands, run, wait_for
+
+SERVERS = {"mfsmaster", "mfschunkserver"}
+CHUNK_SERVER_PORT = 9420  # of the master, for its chunk servers
+
+MASTER = """WORKING_USER = root
+WORKING_GROUP = root
+DATA_PATH = {disk}/master
+EXPORTS_FILENAME = {disk}/mfsexports.cfg
+"""
+CHUNK_SERVER = """WORKING_USER = root
+WORKING_GROUP = root
+DATA_PATH = {disk}/chunkserver
+HDD_CONF_FILENAME = {disk}/mfshdd.cfg
+MASTER_HOST = {master}
+"""
+
+
+def check():
+    require_commands(["mfsmaster", "mfschunkserver", "mfsmount"], "install MooseFS with scripts/setup")
+
+
+def prepare(settings):
+    """Empty disks with the servers' configuration."""
+    master = settings.storage[0]
+    for host in settings.storage:
+        disk = settings.disk(host)
+        for folder in ["chunkserver", "chunks"]:
+            (disk / folder).mkdir()
+        (disk / "mfshdd.cfg").write_text(f"{DISK}/chunks\n")
+        (disk / "mfschunkserver.cfg").write_text(CHUNK_SERVER.format(disk=DISK, master=master))
+    disk = settings.disk(master)
+    (disk / "master").mkdir()
+    (disk / "master" / "metadata.mfs").write_text("MFSM NEW")  # an empty file system, as the package has it
+    (disk / "mfsexports.cfg").write_text(f"{NETWORK}.0/24 / rw,alldirs,admin,maproot=0:0\n")
+    (disk / "mfsmaster.cfg").write_text(MASTER.format(disk=DISK))
+
+
+def start(settings, host):
+    """Its servers; from what a crash left, where it did."""
+    if host == settings.storage[0]:
+        on(settings, host, "mfsmaster", "-c", f"{DISK}/mfsmaster.cfg", "-a", "start")
+    on(settings, host, "mfschunkserver", "-c", f"{DISK}/mfschunkserver.cfg", "start")
+
+
+def ready(settings):
+    """Returns when the master knows all chunk servers: before that, writing has nowhere to go to."""
+    master = settings.namespace(settings.storage[0])
+    words = ["ip", "netns", "exec", master, "ss", "-Htn", "state", "established", f"sport = :{CHUNK_SERVER_PORT}"]
+    wait_for("MooseFS's chunk servers", lambda: len(run(*words).splitlines()) >= len(settings.storage), seconds=30)
+
+
+def mount(settings, host):
+    on(settings, host, "mfsmount", PFS, "-H", settings.storage[0], *settings.mount_options)
+
+
+def after_first_mount(settings):
+    """One copy of each chunk: striping is of interest here, not redundancy."""
+    on(settings, settings.compute[0], "mfssetgoal", "1", PFS)

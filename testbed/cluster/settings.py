@@ -1,0 +1,90 @@
+"""What one testbed consists of, and the directory where all of it is: it is removed as a whole.
+
+The directory is on a disk, not in /run, for it holds the disks of the hosts; and not in $TMPDIR, so that `down` finds from
+any shell what `up` made.
+"""
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .system import TestbedError
+
+PLACE = Path("/var/lib/pmio-testbed")
+LOGIN = "login"
+NETWORK = "10.77.0"  # without its last number
+
+
+@dataclass
+class Settings:
+    name: str
+    compute: list = field(default_factory=list)  # host names
+    storage: list = field(default_factory=list)
+    file_system: str = "none"
+    mount_options: list = field(default_factory=list)  # words for the client of the file system
+    shm_size: str = "2g"  # of each host's /dev/shm
+    local_size: str = ""  # of each compute host's own disk; empty: none
+    rates: dict = field(default_factory=dict)  # host: as `tc` writes it, or none
+
+    def __post_init__(self):
+        if not re.fullmatch("[a-z][a-z0-9]{0,15}", self.name):
+            raise TestbedError(f"{self.name}: the name of a testbed has up to 16 lower-case letters and digits")
+
+    @property
+    def hosts(self):
+        return self.compute + self.storage
+
+    @property
+    def directory(self):
+        return PLACE / self.name
+
+    @property
+    def hosts_file(self):
+        return self.directory / "hosts"
+
+    def pid_file(self, host):
+        return self.directory / f"{host}.pid"
+
+    def disk(self, host):
+        """The directory that is the host's disk: what survives its crash."""
+        return self.directory / "disk" / host
+
+    def namespace(self, host):
+        return f"pmio-{self.name}-{host}"
+
+    def address(self, host):
+        number = 1 if host == LOGIN else {"c": 10, "s": 200}[host[0]] + int(host[1:])
+        return f"{NETWORK}.{number}"
+
+    def check_host(self, host):
+        if host not in self.hosts:
+            raise TestbedError(f"{host}: no such host; there are {' '.join(self.hosts)}")
+
+    def check_server(self, host):
+        if self.file_system == "none" or host not in self.storage:
+            raise TestbedError(f"{host}: no server of a file system; there are {' '.join(self.storage) or 'none'}")
+
+    def create(self):
+        """Makes the directory; fails if this testbed is there already, up or half up."""
+        PLACE.mkdir(mode=0o755, exist_ok=True)
+        try:
+            self.directory.mkdir(mode=0o755)
+        except FileExistsError:
+            raise TestbedError(f"testbed {self.name} is there already; take it down first (testbed/testbed down)") from None
+        lines = ["127.0.0.1 localhost", *(f"{self.address(host)} {host}" for host in [LOGIN, *self.hosts])]
+        self.hosts_file.write_text("\n".join(lines) + "\n")
+        for host in self.hosts:
+            self.disk(host).mkdir(parents=True)
+        self.save()
+
+    def save(self):
+        (self.directory / "settings.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def load(name):
+    settings = Settings(name)
+    try:
+        return Settings(**json.loads((settings.directory / "settings.json").read_text()))
+    except FileNotFoundError:
+        raise TestbedError(f"testbed {name} is not up; start it with testbed/testbed up") from None
