@@ -4,7 +4,7 @@ import os
 import shutil
 
 from . import file_system, host, network
-from .settings import PLACE
+from .settings import PLACE, Settings
 from .system import TestbedError, require_commands, run, wait_for
 
 
@@ -34,19 +34,17 @@ def up(settings):
             host.ready(settings, name)
         file_system.start_all(settings)
     except BaseException:
-        down(settings)
+        down(settings.name)
         raise
 
 
-def down(settings):
+def down(name):
     """Whatever there is of it, also of one that came up by half; nothing if there is nothing."""
-    for namespace in network.namespaces(settings.name):
+    settings = Settings(name)
+    for namespace in network.namespaces(name):
         host.end_namespace(namespace)
-    try:
-        wait_for("the end of the mounts", lambda: not host.loop_devices(settings.directory))
-    except TestbedError:
-        for device, _ in host.loop_devices(settings.directory):
-            run("losetup", "--detach", device)
+    disks = [disk.name for disk in (settings.directory / "disk").glob("*")]
+    wait_for("the end of the mounts", lambda: not host.loop_devices(settings, disks))
     if settings.directory.exists():
         shutil.rmtree(settings.directory)
     if PLACE.exists() and not any(PLACE.iterdir()):

@@ -83,12 +83,10 @@ def processes(namespace):
     return [int(word) for word in run("ip", "netns", "pids", namespace).split()]
 
 
-def loop_devices(directory):
-    """(device, file) of the loop devices whose file is below the directory."""
-    listed = json.loads(run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE") or '{"loopdevices": []}')
-    found = [(entry["name"], entry["back-file"] or "") for entry in listed["loopdevices"]]
-    # A file that was removed, or mounted elsewhere, keeps the end of its path.
-    return [(name, file) for name, file in found if f"{directory}/" in file]
+def loop_devices(settings, hosts):
+    """Those whose file is on a disk of these hosts. A mounted one frees itself when its mount ends."""
+    images = [image for host in hosts for image in settings.disk(host).glob("*.img")]
+    return [name for image in images for name in run("losetup", "--noheadings", "--output", "NAME", "--associated", image).split()]
 
 
 def end_namespace(namespace):
@@ -108,8 +106,8 @@ def end_namespace(namespace):
 
 def crash(settings, host):
     """As a power failure: no process ends in order, nobody on the network hears of it. Its disk is left."""
+    network.detach(settings, host)
     if settings.namespace(host) in network.namespaces(settings.name):
-        network.set_link(settings, host, "down")
         end_namespace(settings.namespace(host))
     settings.pid_file(host).unlink(missing_ok=True)
-    wait_for(f"the end of the mounts of {host}", lambda: not loop_devices(settings.disk(host)))
+    wait_for(f"the end of the mounts of {host}", lambda: not loop_devices(settings, [host]))

@@ -35,6 +35,14 @@ def attach(settings, host):
     limit(settings, host)
 
 
+def detach(settings, host):
+    """Pulls the plug, if it is in."""
+    switch = settings.namespace(SWITCH)
+    links = json.loads(run("ip", "-json", "-n", switch, "link", "show"))
+    if host in [link["ifname"] for link in links]:
+        run("ip", "-n", switch, "link", "delete", host)
+
+
 def limit(settings, host):
     """Both directions of the host's link, at the rate of the settings. Without: no limit but the processor."""
     rate = settings.rates.get(host, "none")
