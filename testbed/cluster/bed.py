@@ -79,5 +79,5 @@ def status(settings):
             continue
         link, rate = network.link_state(settings, name), settings.rates.get(name, "none")
         running = len(host.processes(settings.namespace(name)))
-        servers = len(file_system.servers(settings, name)) if name in settings.storage else ""
+        servers = len(file_system.servers(settings, name)) if name in settings.servers else ""
         yield f"{name:6} {settings.address(name):12} up     {link:5} {rate:8} {running:9}  {servers}".rstrip()

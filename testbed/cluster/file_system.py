@@ -21,7 +21,7 @@ def start_all(settings):
         return
     kind = KINDS[settings.file_system]
     kind.prepare(settings)
-    for host in settings.storage:
+    for host in settings.servers:
         kind.start(settings, host)
     kind.ready(settings)
     for host in settings.compute:

@@ -1,4 +1,8 @@
-"""MooseFS: the master on the first storage host, a chunk server on each, a FUSE client on each compute host."""
+"""MooseFS: the master on the metadata host, a chunk server on each storage host, a FUSE client on each compute host.
+
+One copy of each chunk: striping is of interest here, not redundancy. A chunk server or the master may be killed while clients
+write, and they go on when it is back; both at once, and a chunk is lost, which is why they share no host.
+"""
 
 from .host import DISK, PFS, on
 from .settings import NETWORK
@@ -26,7 +30,7 @@ def check():
 
 def prepare(settings):
     """Empty disks with the servers' configuration."""
-    master = settings.storage[0]
+    master = settings.metadata[0]
     for host in settings.storage:
         disk = settings.disk(host)
         for folder in ["chunkserver", "chunks"]:
@@ -42,22 +46,22 @@ def prepare(settings):
 
 def start(settings, host):
     """Its servers; from what a crash left, where it did."""
-    if host == settings.storage[0]:
+    if host in settings.metadata:
         on(settings, host, "mfsmaster", "-c", f"{DISK}/mfsmaster.cfg", "-a", "start")
-    on(settings, host, "mfschunkserver", "-c", f"{DISK}/mfschunkserver.cfg", "start")
+    else:
+        on(settings, host, "mfschunkserver", "-c", f"{DISK}/mfschunkserver.cfg", "start")
 
 
 def ready(settings):
     """Returns when the master knows all chunk servers: before that, writing has nowhere to go to."""
-    master = settings.namespace(settings.storage[0])
+    master = settings.namespace(settings.metadata[0])
     words = ["ip", "netns", "exec", master, "ss", "-Htn", "state", "established", f"sport = :{CHUNK_SERVER_PORT}"]
     wait_for("MooseFS's chunk servers", lambda: len(run(*words).splitlines()) >= len(settings.storage), seconds=30)
 
 
 def mount(settings, host):
-    on(settings, host, "mfsmount", PFS, "-H", settings.storage[0], *settings.mount_options)
+    on(settings, host, "mfsmount", PFS, "-H", settings.metadata[0], *settings.mount_options)
 
 
 def after_first_mount(settings):
-    """One copy of each chunk: striping is of interest here, not redundancy."""
     on(settings, settings.compute[0], "mfssetgoal", "1", PFS)

@@ -20,7 +20,8 @@ NETWORK = "10.77.0"  # without its last number
 class Settings:
     name: str
     compute: list = field(default_factory=list)  # host names
-    storage: list = field(default_factory=list)
+    storage: list = field(default_factory=list)  # without the metadata server's host
+    metadata: list = field(default_factory=list)  # one, or none without a file system
     file_system: str = "none"
     mount_options: list = field(default_factory=list)  # words for the client of the file system
     shm_size: str = "2g"  # of each host's /dev/shm
@@ -33,7 +34,11 @@ class Settings:
 
     @property
     def hosts(self):
-        return self.compute + self.storage
+        return self.compute + self.servers
+
+    @property
+    def servers(self):
+        return self.metadata + self.storage
 
     @property
     def directory(self):
@@ -54,7 +59,7 @@ class Settings:
         return f"pmio-{self.name}-{host}"
 
     def address(self, host):
-        number = 1 if host == LOGIN else {"c": 10, "s": 200}[host[0]] + int(host[1:])
+        number = 1 if host == LOGIN else {"c": 10, "m": 100, "s": 200}[host[0]] + int(host[1:])
         return f"{NETWORK}.{number}"
 
     def check_host(self, host):
@@ -62,8 +67,8 @@ class Settings:
             raise TestbedError(f"{host}: no such host; there are {' '.join(self.hosts)}")
 
     def check_server(self, host):
-        if self.file_system == "none" or host not in self.storage:
-            raise TestbedError(f"{host}: no server of a file system; there are {' '.join(self.storage) or 'none'}")
+        if host not in self.servers:
+            raise TestbedError(f"{host}: no server of a file system; there are {' '.join(self.servers) or 'none'}")
 
     def create(self):
         """Makes the directory; fails if this testbed is there already, up or half up."""
