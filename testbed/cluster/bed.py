@@ -8,10 +8,14 @@ from .settings import PLACE, Settings
 from .system import TestbedError, require_commands, run, wait_for
 
 
-def check(kind):
-    """TestbedError with the reason if there can be no testbed here."""
+def require_root():
     if os.geteuid() != 0:
         raise TestbedError("namespaces need root; run it as root")
+
+
+def check(kind):
+    """TestbedError with the reason if there can be no testbed here."""
+    require_root()
     require_commands(["ip", "tc", "ss", "nsenter", "unshare", "losetup"], "install iproute2 and util-linux with scripts/setup")
     try:
         run("unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt")

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""across_hosts.c by two ranks on each of two hosts, plain and under pmio, leaves the file that a plain run on one host leaves.
+
+  across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
+"""
+
+import argparse
+from pathlib import Path
+
+import hosts  # and where harness is
+import harness
+
+RANKS = 4
+
+
+def checksum(bed, host, name):
+    return bed.must("on", host, "sha256sum", f"/mnt/pfs/{name}").split()[0]
+
+
+def run_job(bed, options, name, where, command):
+    """The complaint, or ''."""
+    program = options.build / "tests" / "mpi" / f"across_hosts-{options.mpi}"
+    launch = ["mpiexec", "--build", options.build, "--mpi", options.mpi, "-n", RANKS, "--hosts", ",".join(where)]
+    code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}")
+    if code is None:
+        return f"{name}: timed out\n{output}"
+    # Open MPI 4's launcher may say more.
+    expected = f"{len(where)} hosts"
+    return "" if code == 0 and expected in output.splitlines() else f"{name}: exit {code}, expected '{expected}'\n{output}"
+
+
+def compare(bed, options):
+    pmio = [options.build / "bin" / "pmio", "run", "--"]
+    jobs = [("one-host", ["c1"], []), ("plain", ["c1", "c2"], []), ("pmio", ["c1", "c2"], pmio)]
+    complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
+    if complaints:
+        return complaints
+    expected = checksum(bed, "c1", "one-host")
+    found = [(name, host) for name in ("plain", "pmio") for host in ("c1", "c2") if checksum(bed, host, name) != expected]
+    complaints = [f"{name}: not the file of the plain run on one host, read on {host}" for name, host in found]
+    for host in ("c1", "c2"):
+        if jobs_left := bed.must("on", host, "find", "/dev/shm", "-name", "job-*"):
+            complaints.append(f"{host}: logs are left: {jobs_left}")
+    return complaints
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=hosts.ROOT / "build" / "release", type=Path)
+    parser.add_argument("--mpi", required=True, help="tag of the MPI")
+    parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    if options.mpi not in [mpi.tag for mpi in harness.load_mpis(options.build)]:
+        harness.skip(f"no runtime library for {options.mpi} in {options.build}")
+    with hosts.testbed(file_system=options.fs) as bed:
+        complaints = compare(bed, options)
+    print("\n".join(complaints) or f"{options.mpi}: {RANKS} ranks on 2 hosts, plain and under pmio, wrote the file of one host")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,15 @@
+# Several hosts (testbed/). These tests are skipped where namespaces are not allowed.
+pmio_find_mpis()
+get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+# MPICH 4.0 hangs in MPI_Finalize across hosts; the ABI has MPICH 5's launcher and library.
+list(FILTER tags EXCLUDE REGEX "^(mpich-4|abi-)")
+foreach(tag IN LISTS tags)
+  add_executable(across_hosts-${tag} ${CMAKE_CURRENT_LIST_DIR}/across_hosts.c)
+  target_link_libraries(across_hosts-${tag} PRIVATE pmio_mpi_${tag}_program)
+  set_target_properties(across_hosts-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+  add_test(NAME testbed.across_hosts.${tag}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
+  set_tests_properties(testbed.across_hosts.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+endforeach()
+add_test(NAME testbed.lifecycle COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../testbed_lifecycle.py)
+set_tests_properties(testbed.lifecycle PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
