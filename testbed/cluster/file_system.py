@@ -4,11 +4,11 @@ import os
 import signal
 from pathlib import Path
 
-from . import moosefs
+from . import ceph, moosefs
 from .host import processes
 from .system import TestbedError, wait_for
 
-KINDS = {"moosefs": moosefs}
+KINDS = {"moosefs": moosefs, "ceph": ceph}
 
 
 def check(kind):

@@ -13,3 +13,11 @@ foreach(tag IN LISTS tags)
 endforeach()
 add_test(NAME testbed.lifecycle COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../testbed_lifecycle.py)
 set_tests_properties(testbed.lifecycle PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+
+# Long, and only where Ceph is installed (testbed/setup-ceph): ctest -C nightly -L nightly.
+list(FILTER tags INCLUDE REGEX "^mpich-")
+foreach(tag IN LISTS tags)
+  add_test(NAME testbed.across_hosts_ceph.${tag} CONFIGURATIONS nightly
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --fs ceph)
+  set_tests_properties(testbed.across_hosts_ceph.${tag} PROPERTIES LABELS nightly TIMEOUT 600 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+endforeach()
