@@ -71,12 +71,12 @@ class Bed:
 
 
 @contextlib.contextmanager
-def testbed(*, compute=2, servers=2, file_system="moosefs", options=()):
+def testbed(*, compute=2, servers=2, file_system="moosefs", local=""):
     """Skips the test where there can be no testbed; fails it if something is left of it."""
-    skip_unless_possible(file_system)
+    skip_unless_possible(file_system, local)
     bed = Bed()
     try:
-        bed.must("up", "--hosts", compute, "--servers", servers, "--fs", file_system, *options)
+        bed.must("up", "--hosts", compute, "--servers", servers, "--fs", file_system, "--local", local)
         yield bed
     finally:
         left = bed.down()
@@ -84,8 +84,8 @@ def testbed(*, compute=2, servers=2, file_system="moosefs", options=()):
         raise SystemExit("left by the testbed: " + "; ".join(left))
 
 
-def skip_unless_possible(file_system):
+def skip_unless_possible(file_system, local):
     try:
-        beds.check(file_system)
+        beds.check(file_system, local)
     except TestbedError as error:
         harness.skip(str(error))

@@ -83,7 +83,7 @@ def kill_up(complaints):
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
     complaints = []
-    with hosts.testbed(options=["--local", "64m"]) as bed:
+    with hosts.testbed(local="64m") as bed:
         for part in (crash_compute_host, fail_servers, limit_rate):
             part(bed, complaints)
     kill_up(complaints)

@@ -13,7 +13,7 @@ def require_root():
         raise TestbedError("namespaces need root; run it as root")
 
 
-def check(kind):
+def check(kind, local_size=""):
     """TestbedError with the reason if there can be no testbed here."""
     require_root()
     require_commands(["ip", "tc", "ss", "nsenter", "unshare", "losetup"], "install iproute2 and util-linux with scripts/setup")
@@ -23,12 +23,14 @@ def check(kind):
         raise TestbedError(f"no namespaces or mounts are allowed here ({error}); a container needs --privileged") from None
     if kind != "none" and not os.path.exists("/dev/fuse"):
         raise TestbedError("there is no /dev/fuse, which the file system's clients need; load the module fuse")
+    if local_size and not os.path.exists("/dev/loop-control"):
+        raise TestbedError("there are no loop devices, which /mnt/local needs; load the module loop, or leave --local out")
     file_system.check(kind)
 
 
 def up(settings):
     """All of it, or nothing."""
-    check(settings.file_system)
+    check(settings.file_system, settings.local_size)
     settings.create()
     try:
         network.create_switch(settings)
