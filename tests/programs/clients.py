@@ -23,6 +23,8 @@ class Client:
     programs: tuple
     # pkg-config's name of the library by the MPI that the distribution builds it with; empty: it needs none.
     packages: dict = field(default_factory=dict)
+    # The same with the script of scripts/ that builds the library for an MPI and prints pkg-config's name of it.
+    builders: dict = field(default_factory=dict)
     headers: str = ""  # where the library's are, below its directory, if pkg-config does not tell
     # Files in whose gaps HDF5 writes what its memory happened to hold, so that two plain runs differ too.
     undetermined: tuple = ()
@@ -34,8 +36,9 @@ CLIENTS = {
         ("hdf5", "olam"), {"mpich-4": "hdf5-mpich", "openmpi-4": "hdf5-openmpi"},
         undetermined=("deflate", "space-page", "space-aggregated-persist"),
     ),
-    "pnetcdf": Client(("pnetcdf",), {"openmpi-4": "pnetcdf"}),
-    "netcdf": Client(("netcdf",), {"openmpi-4": "netcdf-pnetcdf"}, "netcdf/pnetcdf/include", undetermined=("deflate",)),
+    "pnetcdf": Client(("pnetcdf",), {"openmpi-4": "pnetcdf"}, {"mpich-5": "build-pnetcdf"}),
+    "petsc": Client(("petsc",), {"openmpi-4": "PETSc"}),
+    "netcdf": Client(("netcdf",), {"openmpi-4": "netcdf-pnetcdf"}, headers="netcdf/pnetcdf/include", undetermined=("deflate",)),
 }  # fmt: skip
 
 
@@ -59,20 +62,34 @@ def read_report(path):
     return cases
 
 
+def by_mpi(table, mpi):
+    return next((value for prefix, value in table.items() if mpi.tag.startswith(prefix)), None)
+
+
+def build_library(script, mpi):
+    """pkg-config's name of the library; ends as skipped where its source cannot be had."""
+    run = subprocess.run([ROOT / "scripts" / script, mpi.mpicc], stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode == harness.SKIPPED:
+        harness.skip(f"scripts/{script} cannot build the library")
+    run.check_returncode()
+    return run.stdout.strip()
+
+
 def library_flags(client, mpi):
-    """What the compiler must be told; ends as skipped where the library is not installed."""
+    """What the compiler must be told; ends as skipped where the library cannot be had."""
     if not client.packages:
         return []
-    names = [name for prefix, name in client.packages.items() if mpi.tag.startswith(prefix)]
-    if not names:
+    builder = by_mpi(client.builders, mpi)
+    name = build_library(builder, mpi) if builder else by_mpi(client.packages, mpi)
+    if not name:
         harness.skip(f"no package of the library is built with {mpi.tag}")
 
     def ask(*question):
-        return subprocess.run(["pkg-config", *question, names[0]], capture_output=True, text=True, check=False)
+        return subprocess.run(["pkg-config", *question, name], capture_output=True, text=True, check=False)
 
     answer = ask("--cflags", "--libs")
     if answer.returncode != 0:
-        harness.skip(f"{names[0]} is not installed")
+        harness.skip(f"{name} is not installed")
     headers = f"{ask('--variable=libdir').stdout.strip()}/{client.headers}"
     return ([f"-I{headers}"] if client.headers else []) + answer.stdout.split()
 

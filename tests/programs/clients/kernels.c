@@ -71,32 +71,53 @@ static void visit(int step, const char* check) {
           }
 }
 
-/* BT-IO "full": collective, nested types in memory and file. */
-static void transfer_full(MPI_File file, int step, int writing) {
-  const MPI_Offset at = (MPI_Offset)step * SIDE * SIDE * SIDE * COMPONENTS * ranks;
-  if (writing)
-    MPI_File_write_at_all(file, at, cells, 1, memory_cells, MPI_STATUS_IGNORE);
+typedef struct {
+  int writing, collective;
+} Way;
+
+static void move_at(MPI_File file, MPI_Offset at, void* data, int count, MPI_Datatype type, Way way) {
+  if (way.writing && way.collective)
+    MPI_File_write_at_all(file, at, data, count, type, MPI_STATUS_IGNORE);
+  else if (way.writing)
+    MPI_File_write_at(file, at, data, count, type, MPI_STATUS_IGNORE);
+  else if (way.collective)
+    MPI_File_read_at_all(file, at, data, count, type, MPI_STATUS_IGNORE);
   else
-    MPI_File_read_at_all(file, at, cells, 1, memory_cells, MPI_STATUS_IGNORE);
+    MPI_File_read_at(file, at, data, count, type, MPI_STATUS_IGNORE);
 }
 
-/* BT-IO "simple": independent, a call per line of points. */
-static void transfer_simple(MPI_File file, int step, int writing) {
+/* At the individual file pointer. */
+static void move_on(MPI_File file, void* data, int count, MPI_Datatype type, Way way) {
+  if (way.writing && way.collective)
+    MPI_File_write_all(file, data, count, type, MPI_STATUS_IGNORE);
+  else if (way.writing)
+    MPI_File_write(file, data, count, type, MPI_STATUS_IGNORE);
+  else if (way.collective)
+    MPI_File_read_all(file, data, count, type, MPI_STATUS_IGNORE);
+  else
+    MPI_File_read(file, data, count, type, MPI_STATUS_IGNORE);
+}
+
+/* BT-IO "full": a call per step, nested types in memory and file. */
+static void transfer_full(MPI_File file, int step, Way way) {
+  const MPI_Offset at = (MPI_Offset)step * SIDE * SIDE * SIDE * COMPONENTS * ranks;
+  move_at(file, at, cells, 1, memory_cells, way);
+}
+
+/* BT-IO "simple": a call per line of points. */
+static void transfer_simple(MPI_File file, int step, Way way) {
   const MPI_Offset line = SIDE * COMPONENTS * (MPI_Offset)sizeof(double);
   for (int row = 0; row < ranks; ++row)
     for (int z = 0; z < SIDE; ++z)
       for (int y = 0; y < SIDE; ++y) {
         const MPI_Offset number = (MPI_Offset)(row * SIDE + z) * ranks * SIDE + column_of(row) * SIDE + y;
-        void* data = cells[row][z + GHOST][y + GHOST][GHOST];
-        if (writing)
-          MPI_File_write_at(file, step * step_bytes() + number * line, data, SIDE, point, MPI_STATUS_IGNORE);
-        else
-          MPI_File_read_at(file, step * step_bytes() + number * line, data, SIDE, point, MPI_STATUS_IGNORE);
+        move_at(file, step * step_bytes() + number * line, cells[row][z + GHOST][y + GHOST][GHOST], SIDE,
+                point, way);
       }
 }
 
-/* Vector views: a collective call per cell through a view of the cell's lines alone. */
-static void transfer_vector(MPI_File file, int step, int writing) {
+/* Vector views: a call per cell through a view of the cell's lines alone. */
+static void transfer_vector(MPI_File file, int step, Way way) {
   const MPI_Offset line = SIDE * COMPONENTS * (MPI_Offset)sizeof(double);
   MPI_Datatype plane, planes, lines;
   MPI_Type_vector(SIDE, SIDE, SIDE, point, &plane);
@@ -109,19 +130,17 @@ static void transfer_vector(MPI_File file, int step, int writing) {
     lines = subarray(3, padded, part, inner);
     MPI_Type_commit(&lines);
     MPI_File_set_view(file, step * step_bytes() + number * line, point, planes, "native", MPI_INFO_NULL);
-    if (writing)
-      MPI_File_write_all(file, cells[row], 1, lines, MPI_STATUS_IGNORE);
-    else
-      MPI_File_read_all(file, cells[row], 1, lines, MPI_STATUS_IGNORE);
+    move_on(file, cells[row], 1, lines, way);
     MPI_Type_free(&lines);
   }
   MPI_Type_free(&planes);
   MPI_Type_free(&plane);
 }
 
-typedef void Transfer(MPI_File file, int step, int writing);
+typedef void Transfer(MPI_File file, int step, Way way);
 
-static void run_case(const char* name, Transfer* transfer) {
+static void run_case(const char* name, Transfer* transfer, int collective) {
+  const Way write = {1, collective}, read = {0, collective};
   MPI_File file;
   MPI_Info info;
   must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
@@ -136,10 +155,10 @@ static void run_case(const char* name, Transfer* transfer) {
   if (transfer == transfer_full) MPI_File_set_view(file, 0, MPI_DOUBLE, file_cells, "native", MPI_INFO_NULL);
   for (int step = 0; step < STEPS; ++step) {
     visit(step, NULL);
-    transfer(file, step, 1);
+    transfer(file, step, write);
   }
   for (int step = 0; step < STEPS; ++step) {
-    transfer(file, step, 0);
+    transfer(file, step, read);
     visit(step, name);
   }
   must(MPI_File_close(&file) == MPI_SUCCESS, name);
@@ -150,9 +169,11 @@ int main(int argc, char** argv) {
   cells = calloc((size_t)ranks, sizeof *cells);
   must(cells != NULL, "out of memory");
   make_types();
-  run_case("btio-full", transfer_full);
-  run_case("btio-simple", transfer_simple);
-  run_case("btio-vector", transfer_vector);
+  run_case("btio-full", transfer_full, 1);
+  run_case("btio-full-independent", transfer_full, 0);
+  run_case("btio-simple", transfer_simple, 0);
+  run_case("btio-vector", transfer_vector, 1);
+  run_case("btio-vector-independent", transfer_vector, 0);
   free(cells);
   MPI_Type_free(&point);
   MPI_Type_free(&memory_cells);

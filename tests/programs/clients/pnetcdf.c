@@ -1,4 +1,5 @@
-/* PnetCDF: collective, independent, nonblocking and buffered puts of fixed and record variables. */
+/* PnetCDF: collective, independent, nonblocking and buffered puts of fixed and record variables; the same
+ * through its own burst buffer, where it is built with that. */
 #include <pnetcdf.h>
 #include <string.h>
 
@@ -114,6 +115,16 @@ static void check(const char* name, const int* variables) {
   free(data);
 }
 
+/* The burst buffer of rank 0 is there, and has something in it. */
+static void check_burst_buffer(const char* name, int file) {
+  char path[128];
+  if (rank != 0) return;
+  snprintf(path, sizeof path, "%s_%d_0.data", name, file);
+  FILE* buffer = fopen(path, "rb");
+  must(buffer != NULL && fseek(buffer, 0, SEEK_END) == 0 && ftell(buffer) >= RECORD_BYTES, path);
+  fclose(buffer);
+}
+
 static void run_case(const char* name, Put* put, MPI_Info hints) {
   float* data = allocate(OWN_RECORDS * RECORD_BYTES);
   int file, variables[2];
@@ -126,6 +137,7 @@ static void run_case(const char* name, Put* put, MPI_Info hints) {
     for (int v = 0; v < 2; ++v) {
       fill_step(data, v, step, rank);
       put(file, variables[v], step, data);
+      if (hints != MPI_INFO_NULL) check_burst_buffer(name, file);
     }
     /* The header grows, and all data moves. */
     if (step == 1) {
@@ -152,8 +164,10 @@ int main(int argc, char** argv) {
   MPI_Info hints;
   MPI_Info_create(&hints);
   MPI_Info_set(hints, "nc_burst_buf", "enable");
+  MPI_Info_set(hints, "nc_burst_buf_dirname", ".");
   MPI_Info_set(hints, "nc_burst_buf_overwrite", "enable");
   run_case("burst-buffer.nc", put_rows, hints);
+  run_case("burst-buffer-independent.nc", put_independent, hints);
   run_case("burst-buffer-nonblocking.nc", put_nonblocking, hints);
   MPI_Info_free(&hints);
 #endif
