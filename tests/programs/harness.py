@@ -85,6 +85,11 @@ def environment(mpi):
             OMPI_MCA_mpi_yield_when_idle="1",
             PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
             OMPI_MCA_btl_vader_single_copy_mechanism="none",
+            # What one node needs: Open MPI 5 looks for fabrics, and sleeps a second, at every start.
+            OMPI_MCA_pml="ob1",
+            OMPI_MCA_btl="^ofi",
+            OMPI_MCA_mtl="^ofi",
+            OMPI_MCA_osc="^ucx",
         )
         # A launcher's own: one that was killed leaves sockets at which a later one with the same process id stumbles.
         env["TMPDIR"] = launcher_directory()
