@@ -1,4 +1,5 @@
-# One runtime library per MPI: src/view and src/mpi compiled against that MPI's mpi.h, around pmio_core.
+# One runtime library per MPI: src/view and src/mpi compiled against that MPI's mpi.h, around pmio_core. pmio_view_<tag> are
+# the objects of src/view, for its tests too.
 #
 # lib/libpmio-<tag>.so exports MPI_* and PMPI_* entry points and the pmio_* C API, and nothing else. It neither needs
 # nor refers to a libmpi: every MPI function is found at run time, so that it can be preloaded into any program.
@@ -16,10 +17,16 @@ function(pmio_generate_entry_points result)
   set(${result} ${written} PARENT_SCOPE)
 endfunction()
 
+function(pmio_add_view tag)
+  file(GLOB sources CONFIGURE_DEPENDS view/*.cpp)
+  add_library(pmio_view_${tag} OBJECT ${sources})
+  target_link_libraries(pmio_view_${tag} PRIVATE pmio_core pmio_mpi_${tag})
+endfunction()
+
 function(pmio_add_runtime tag sources)
   set(target pmio_runtime_${tag})
   set(exports ${CMAKE_CURRENT_SOURCE_DIR}/mpi/exports.map)
-  add_library(${target} SHARED ${sources})
+  add_library(${target} SHARED ${sources} $<TARGET_OBJECTS:pmio_view_${tag}>)
   add_dependencies(${target} pmio_entry_points)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME pmio-${tag} EXPORT_NAME runtime-${tag} LINK_DEPENDS ${exports})
@@ -47,7 +54,7 @@ function(pmio_add_runtimes)
   # Those that know no MPI are the core's, where tests and tools can use them.
   set(plain mpi/hints.cpp mpi/shared_pointer.cpp)
   target_sources(pmio_core PRIVATE ${plain})
-  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} view/*.cpp mpi/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} mpi/*.cpp)
   list(REMOVE_ITEM sources ${plain})
   pmio_generate_entry_points(generated)
   pmio_find_mpis()
@@ -56,6 +63,7 @@ function(pmio_add_runtimes)
     message(WARNING "No MPI was found: name the compiler wrappers with -DPMIO_MPICC=\"/a/mpicc;/b/mpicc\"")
   endif()
   foreach(tag IN LISTS tags)
+    pmio_add_view(${tag})
     pmio_add_runtime(${tag} "${sources};${generated}")
   endforeach()
 endfunction()
