@@ -81,24 +81,37 @@ int type_keyval() {
   return keyval;
 }
 
+const Holder* cached_on(MPI_Datatype type) {
+  Holder* cached = nullptr;
+  int found = 0;
+  mpi_calls().Type_get_attr(type, type_keyval(), &cached, &found);
+  return found != 0 ? cached : nullptr;
+}
+
+// Of threads that come with a new type at once, all get what the first has set: setting an attribute again
+// deletes it.
+const Holder* cache_on(MPI_Datatype type, Holder flat) {
+  static const Holder none;
+  static std::mutex& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
+  if (const Holder* first = cached_on(type)) return first;
+  auto* cached = new Holder(std::move(flat));
+  if (mpi_calls().Type_set_attr(type, type_keyval(), cached) == MPI_SUCCESS) return cached;
+  delete cached;
+  return &none;
+}
+
 // The cached result of a type, computed where there is none yet.
 const Holder* lookup(MPI_Datatype type) {
   static const Holder none;
   if (const Holder* named = named_types().find(type)) return named;
   if (type == MPI_DATATYPE_NULL) return &none;
-  Holder* cached = nullptr;
-  int found = 0;
-  const int key = type_keyval();
-  mpi_calls().Type_get_attr(type, key, &cached, &found);
-  if (found != 0) return cached;
+  if (const Holder* cached = cached_on(type)) return cached;
   Holder flat = Flattener().flatten(type);
   if (get_combiner(type) == MPI_COMBINER_NAMED) {
     if (const Holder* named = named_types().insert(type, flat)) return named;
   }
-  cached = new Holder(std::move(flat));
-  if (mpi_calls().Type_set_attr(type, key, cached) == MPI_SUCCESS) return cached;
-  delete cached;
-  return &none;
+  return cache_on(type, std::move(flat));
 }
 
 }  // namespace
