@@ -7,12 +7,6 @@ add_library(pmio_faults MODULE ${CMAKE_CURRENT_LIST_DIR}/../faults/faults.c)
 set_target_properties(pmio_faults PROPERTIES C_VISIBILITY_PRESET default)
 target_link_libraries(pmio_faults PRIVATE ${CMAKE_DL_LIBS})
 
-function(pmio_add_script_test name tag script)
-  add_test(NAME ${name}.${tag}
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../${script} --build ${CMAKE_BINARY_DIR} --mpi ${tag} ${ARGN})
-  set_tests_properties(${name}.${tag} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2 SKIP_RETURN_CODE 77)
-endfunction()
-
 foreach(tag IN LISTS tags)
   foreach(program IN ITEMS persist stopped opens)
     add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)

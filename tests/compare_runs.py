@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Runs one test program plain and under pmio and compares all that it leaves in its directory, byte for byte.
+
+Under pmio it must go through the log, and leave no log behind.
+
+  compare_runs.py --mpi mpich-5.0.2 --program threads multiple
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import harness
+
+
+def files_in(directory):
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def differences(plain, logged):
+    for name in sorted(plain.keys() | logged.keys()):
+        if name not in plain or name not in logged:
+            yield f"{name} is there {'with' if name in logged else 'without'} pmio only"
+        elif plain[name] != logged[name]:
+            yield f"{name}: {len(plain[name])} bytes without pmio, {len(logged[name])} with it, and not the same"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("arguments", nargs="*")
+    parser.add_argument("--plain", action="append", default=[], help="one more argument, without pmio only")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    if not mpis:
+        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
+    mpi, left = mpis[0], {}
+    program = options.build / "tests" / "mpi" / f"{options.program}-{mpi.tag}"
+    preload = [options.build / "lib" / "libpmio_yield.so"]
+    with tempfile.TemporaryDirectory(prefix="pmio-compare-") as scratch:
+        for name, pmio, more in (("plain", None, options.plain), ("log", options.build / "bin" / "pmio", [])):
+            work = Path(scratch) / name
+            work.mkdir()
+            words = [str(program), str(work), *options.arguments, *more]
+            run = harness.run(mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60)
+            if run.code == harness.SKIPPED:
+                harness.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
+            print(f"{name}: {run.verdict}, {run.logged_bytes} bytes through the log")
+            if run.verdict != "pass" or (pmio and run.logged_bytes == 0):
+                print(run.output)
+                return 1
+            left[name] = files_in(work)
+    found = list(differences(left["plain"], left["log"]))
+    print("\n".join(found) or f"{len(left['log'])} files are the same")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
