@@ -1,5 +1,6 @@
 #include "mpi/handle.h"
 
+#include <algorithm>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -57,6 +58,18 @@ std::unique_ptr<Handle> take_handle(MPI_File file) {
   all.handles.erase(found);
   generation.fetch_add(1, std::memory_order_release);
   return handle;
+}
+
+std::vector<Handle*> logging_handles() {
+  Table& all = table();
+  const std::shared_lock lock(all.mutex);
+  std::vector<Handle*> found;
+  for (const auto& [file, handle] : all.handles) {
+    if (handle->logs) found.push_back(handle.get());
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Handle* a, const Handle* b) { return a->number < b->number; });
+  return found;
 }
 
 void drop_handles() {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "mpi/held_type.h"
 #include "mpi/hints.h"
@@ -30,6 +31,7 @@ struct Handle {
   MPI_File real = MPI_FILE_NULL;
   MPI_Comm comm = MPI_COMM_NULL;  // a duplicate; null where the handle never logged
   int rank = 0, ranks = 1;        // in comm
+  int64_t number = 0;  // of the open that made it log: the same on its ranks, no other's in the job
   int amode = 0;
   std::string path;  // absolute; empty where it is not known
   Hints hints;
@@ -66,7 +68,9 @@ struct Handle {
 Handle* find_handle(MPI_File file);
 void add_handle(std::unique_ptr<Handle> handle);
 std::unique_ptr<Handle> take_handle(MPI_File file);
-// Forgets all: for MPI_Finalize, after which the program cannot close its files any more.
+// Those that log, by number: in an order that all their ranks share.
+std::vector<Handle*> logging_handles();
+// Forgets all: what the program still calls on them is the library's.
 void drop_handles();
 
 }  // namespace pmio

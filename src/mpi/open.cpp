@@ -147,6 +147,7 @@ void start_logging(Handle& handle, MPI_Comm comm) {
                                       static_cast<uint32_t>(handle.rank));
   if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = -all.minus_size;
   Job* job = Process::instance().joined();
+  handle.number = all.number;
   handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(all.number));
   handle.view = FileView::bytes().value();
   handle.etype = HeldType(MPI_BYTE);

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "medium/default_directory.h"
+#include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
@@ -12,6 +13,16 @@
 
 namespace pmio {
 namespace {
+
+// What was opened through a communicator of a session (MPI 4.1, 11.3) may be used after MPI_Finalize; what
+// the program has forgotten to close is at least complete.
+void leave_open_files_to_library() {
+  for (Handle* handle : logging_handles()) {
+    (void)step_aside(*handle);  // an error has been said
+    mpi().Comm_free(&handle->comm);
+  }
+  drop_handles();
+}
 
 JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks) {
   JobOptions options;
@@ -108,7 +119,7 @@ void Process::finish() {
   const int mine = hints_.stats;
   int level = 0;
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  drop_handles();
+  leave_open_files_to_library();
   report(level);
   const std::lock_guard lock(mutex_);
   job_.reset();
