@@ -1,0 +1,162 @@
+/* One file by several names and through several handles, and communicators that are gone when their file is
+ * used. Checks itself; the files that stay in DIRECTORY are the same in every run. Usage: names DIRECTORY */
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int rank, ranks, failures;
+static const char* directory;
+
+static void check(int ok, const char* what) {
+  if (ok) return;
+  fprintf(stderr, "names: rank %d: %s\n", rank, what);
+  ++failures;
+}
+
+static MPI_File opened(MPI_Comm comm, const char* name) {
+  MPI_File file = MPI_FILE_NULL;
+  check(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS,
+        "open");
+  return file;
+}
+
+static void close_file(MPI_File* file) { check(MPI_File_close(file) == MPI_SUCCESS, "close"); }
+
+static void write_int(MPI_File file, int index, int value) {
+  check(MPI_File_write_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
+}
+
+static int read_int(MPI_File file, int index) {
+  int value = -1;
+  MPI_File_read_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  return value;
+}
+
+/* What makes the writes of some handles on a file seen by others (MPI 4.1, 14.6.1). */
+static void meet(MPI_File* files, int count) {
+  for (int i = 0; i < count; i++) MPI_File_sync(files[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < count; i++) MPI_File_sync(files[i]);
+}
+
+static const char* path_of(const char* name) {
+  static char path[4096];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  return path;
+}
+
+enum { NAMES = 5 };
+static const char* const kNames[NAMES] = {"target", "hard", "symbolic", "sub/../target", "target"};
+
+static void make_names(void) {
+  char target[4096];
+  if (rank == 0) {
+    snprintf(target, sizeof target, "%s", path_of("target"));
+    fclose(fopen(target, "w"));
+    check(link(target, path_of("hard")) == 0, "link");
+    check(symlink("target", path_of("symbolic")) == 0, "symlink");
+    snprintf(target, sizeof target, "%s/sub", directory);
+    check(mkdir(target, 0777) == 0, "mkdir");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The last of the names is relative to the directory that the process has changed to. */
+static void several_names(void) {
+  MPI_File files[NAMES];
+  for (int i = 0; i + 1 < NAMES; i++) files[i] = opened(MPI_COMM_WORLD, path_of(kNames[i]));
+  char before[4096];
+  check(getcwd(before, sizeof before) != NULL && chdir(directory) == 0, "chdir");
+  files[NAMES - 1] = opened(MPI_COMM_WORLD, kNames[NAMES - 1]);
+  check(chdir(before) == 0, "chdir back");
+  for (int round = 0; round < 3 * NAMES; round++) {
+    write_int(files[round % NAMES], rank, round * 100 + rank);
+    write_int(files[round % NAMES], ranks + round * ranks + rank, round);
+    meet(files, NAMES);
+    const int other = (rank + 1) % ranks;
+    for (int i = 0; i < NAMES; i++)
+      check(read_int(files[i], other) == round * 100 + other, "the last write, by another name");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < NAMES; i++) close_file(&files[i]);
+}
+
+/* Each rank has the file for itself, by a name of its own; neither knows of the other. */
+static void names_of_ranks(void) {
+  MPI_File file = opened(MPI_COMM_SELF, path_of(kNames[rank % 2]));
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 1000; i++) write_int(file, 1000 + i * ranks + rank, i * 3 + rank);
+  meet(&file, 1);
+  check(read_int(file, 1000 + 999 * ranks + (rank + 1) % ranks) == 999 * 3 + (rank + 1) % ranks,
+        "what another rank wrote by another name");
+  MPI_Barrier(MPI_COMM_WORLD);
+  close_file(&file);
+}
+
+/* Everything collective on a file whose communicator is gone. */
+static void use_without_communicator(MPI_File file, int place, int places) {
+  int values[16], count = 0;
+  MPI_Offset size = 0;
+  MPI_Datatype strided;
+  MPI_Status status;
+  for (int i = 0; i < 16; i++) values[i] = 1000 * place + i;
+  MPI_Type_create_resized(MPI_INT, 0, 4 * places, &strided);
+  MPI_Type_commit(&strided);
+  check(MPI_File_set_view(file, 4 * place, MPI_INT, strided, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+        "set_view");
+  MPI_Type_free(&strided);
+  check(MPI_File_write_all(file, values, 16, MPI_INT, &status) == MPI_SUCCESS, "write_all");
+  MPI_Get_count(&status, MPI_INT, &count);
+  check(count == 16, "count of write_all");
+  check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+  check(MPI_File_seek_shared(file, 16, MPI_SEEK_SET) == MPI_SUCCESS, "seek_shared");
+  check(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+        "set_view back");
+  check(MPI_File_write_at_all(file, 16 * places + place, values, 1, MPI_INT, &status) == MPI_SUCCESS,
+        "write_at_all");
+  check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+  check(MPI_File_get_size(file, &size) == MPI_SUCCESS && size >= 16 * 4 * places, "get_size");
+  check(MPI_File_set_size(file, 4 * 17 * places) == MPI_SUCCESS, "set_size");
+  check(MPI_File_read_at_all(file, 0, values, 1, MPI_INT, &status) == MPI_SUCCESS && values[0] == 0,
+        "read_at_all");
+}
+
+static void freed_communicators(void) {
+  MPI_Comm copy, reversed, alone;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_File file = opened(copy, path_of("duplicated"));
+  MPI_Comm_free(&copy);
+  use_without_communicator(file, rank, ranks);
+  close_file(&file);
+
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+  file = opened(reversed, path_of("reversed"));
+  MPI_Comm_free(&reversed);
+  use_without_communicator(file, ranks - 1 - rank, ranks);
+  close_file(&file);
+
+  char name[100];
+  snprintf(name, sizeof name, "alone-%d", rank);
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &alone);
+  file = opened(alone, path_of(name));
+  MPI_Comm_free(&alone);
+  use_without_communicator(file, 0, 1);
+  close_file(&file);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  directory = argv[1];
+  make_names();
+  several_names();
+  names_of_ranks();
+  freed_communicators();
+  int all = 0;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all != 0;
+}
