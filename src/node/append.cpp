@@ -97,9 +97,11 @@ Status File::Impl::new_segment() {
       PMIO_TRY(drainer->drain());
       if (free_oldest_drained()) continue;
     }
-    if (job->recycle_elsewhere()) continue;
+    bool contested = false;
+    if (job->recycle_elsewhere(*this, &contested)) continue;
     PMIO_TRY(job->drain_all());
-    if (!job->recycle_elsewhere()) return segment.status();
+    // Another thread that holds segments either goes on with them, and lets its lock go, or frees its own.
+    if (!job->recycle_elsewhere(*this, &contested) && !contested) return segment.status();
   }
 }
 
@@ -169,6 +171,14 @@ void File::Impl::detach(size_t position) {
   gone.segment->warm = true;
   count(job->counters.segments_recycled);
   job->pool->release(gone.segment);
+}
+
+bool File::Impl::holds_segments() const {
+  const uint32_t cells = cell->cells.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < cells; i++) {
+    if (cell->segments[i].salt.load(std::memory_order_relaxed) != 0) return true;
+  }
+  return false;
 }
 
 bool File::Impl::free_oldest_drained() {
