@@ -53,13 +53,18 @@ void Background::loop() {
 }
 
 void Background::look() {
-  const auto files = job_->open_files();
-  if (files.empty()) return;
-  const auto tables =
-      std::count_if(files.begin(), files.end(), [](const auto& file) { return file->has_table_only(); });
+  auto open_now = job_->open_files();
+  if (open_now.empty()) return;
+  const auto tables = std::count_if(open_now.begin(), open_now.end(),
+                                    [](const auto& file) { return file->has_table_only(); });
+  // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
+  const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
+  open_now.clear();
   job_->pool->prefault(job_->pool->wanted_ahead(static_cast<uint32_t>(tables)));
   const bool filling = job_->pool->in_use() * 2 > job_->pool->limit();
-  for (const auto& file : files) file->background_drain(filling, kIdleNs, kRetryNs);
+  for (const auto& known : files) {
+    if (const auto file = known.lock()) file->background_drain(filling, kIdleNs, kRetryNs);
+  }
 }
 
 }  // namespace pmio
