@@ -28,7 +28,7 @@ def differences(plain, logged):
             yield f"{name}: {len(plain[name])} bytes without pmio, {len(logged[name])} with it, and not the same"
 
 
-def main():
+def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
     parser.add_argument("--mpi", help="tag of the MPI; default: the first")
@@ -36,9 +36,17 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--handed-on", action="store_true", help="nothing is expected to go through the log")
+    parser.add_argument("--log-size", help="of a rank; default: pmio's")
+    parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
+    parser.add_argument("--says", default="", help="what the run under pmio must say, among other things")
     parser.add_argument("--plain", action="append", default=[], help="one more argument, without pmio only")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    return options
+
+
+def main():
+    options = parse_options()
     mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
     if not mpis:
         harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
@@ -49,12 +57,16 @@ def main():
         for name, pmio, more in (("plain", None, options.plain), ("log", options.build / "bin" / "pmio", [])):
             work = Path(scratch) / name
             work.mkdir()
-            words = [str(program), str(work), *options.arguments, *more]
+            words = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
+            if options.descriptors:
+                words += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
+            words += [str(program), str(work), *options.arguments, *more]
             run = harness.run(mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60)
             if run.code == harness.SKIPPED:
                 harness.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
             print(f"{name}: {run.verdict}, {run.logged_bytes} bytes through the log")
-            if run.verdict != "pass" or (pmio and (run.logged_bytes == 0) != options.handed_on):
+            wanted = not pmio or ((run.logged_bytes == 0) == options.handed_on and options.says in run.output)
+            if run.verdict != "pass" or not wanted:
                 print(run.output)
                 return 1
             left[name] = files_in(work)

@@ -83,6 +83,8 @@ Attempt attempt(Handle& handle) {
     result.misconfigured = bring_in_pending(*job.value(), handle.path);
     if (!result.misconfigured.ok()) return result;
   }
+  result.misconfigured = job.value()->require_descriptors();
+  if (!result.misconfigured.ok()) return result;
   Job::OpenOptions options;
   options.path = handle.path;
   options.read_only = !handle.can_write();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -316,6 +317,20 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
   if (impl.background != nullptr && !options.read_only) impl.background->wake();
   count(impl.counters.files_opened);
   return file;
+}
+
+Status Job::require_descriptors() const {
+  rlimit limit{};
+  const int lowest_free = fcntl(impl_->alive_fd, F_DUPFD_CLOEXEC, 0);
+  if (lowest_free >= 0) close(lowest_free);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      (lowest_free >= 0 && static_cast<rlim_t>(lowest_free) < limit.rlim_cur / 4)) {
+    return {};
+  }
+  return {Code::no_space,
+          "a quarter of the " + std::to_string(limit.rlim_cur) +
+              " file descriptors that a process may have is in use: raise 'ulimit -n' to log more "
+              "files at once"};
 }
 
 std::shared_ptr<File> Job::find(const std::string& path) {

@@ -58,6 +58,10 @@ class Job {
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.
   Result<std::shared_ptr<File>> open(const OpenOptions& options);
+  // no_space: a quarter of the file descriptors that this process may have is in use. The rest is the
+  // program's and its MPI library's: a further file should not be logged, which takes one descriptor more
+  // than it takes without.
+  Status require_descriptors() const;
   // The open file of that path's identity in this process or, if only other local ranks have it, attached
   // now; nullptr if no rank of the job has it open.
   std::shared_ptr<File> find(const std::string& path);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 4, BLOCKS = 200, INTS = 100, BLOCK_BYTES = INTS * 4 };
+enum { THREADS = 12, BLOCKS = 100, INTS = 100, BLOCK_BYTES = INTS * 4 };
 
 static int rank, ranks, level, only_blocking;
 static const char* directory;
@@ -39,7 +39,7 @@ static int leave(int code) {
 }
 #define CALL(call) (enter(), leave(call))
 
-static int value_of(int block, int i) { return block * 1000003 + i * 7 + 1; }
+static int value_of(int block, int i) { return block * 100003 + i * 7 + 1; }
 
 static void fill(int* values, int block) {
   for (int i = 0; i < INTS; i++) values[i] = value_of(block, i);
@@ -154,7 +154,7 @@ static void check_set(MPI_File file) {
     check(MPI_File_read_at(file, (MPI_Offset)b * BLOCK_BYTES, values, INTS, MPI_INT, MPI_STATUS_IGNORE) ==
               MPI_SUCCESS,
           "read_at");
-    const int block = (values[0] - 1) / 1000003;
+    const int block = (values[0] - 1) / 100003;
     if (block >= 0 && block < THREADS * BLOCKS && is_block(values, block)) seen[block]++;
   }
   for (int b = 0; b < THREADS * BLOCKS; b++) check(seen[b] == 1, "a block by one pointer that is there once");
