@@ -5,6 +5,7 @@ Each round: a job writes versioned cells (tests/mpi/crash_writer.h) through a sm
 closes and opens its file again and again; at a random call, or around a close, every process of the job gets SIGKILL. `pmio
 recover` then runs, in some rounds killed itself at random moments and started again. The file must hold every
 acknowledged version or a later one, no foreign byte, and a second recovery must change nothing, not even the time stamp.
+With --abort one rank calls MPI_Abort instead, and what the launcher does to the others is its own affair.
 
   crash.py --kills 200 --mpi mpich-5.0.2 --ranks 2
 """
@@ -80,10 +81,13 @@ class Round:
         runtime = [] if self.options.plain else [self.mpi.runtime]
         return [*runtime, self.options.build / "lib" / "libpmio_yield.so"]
 
+    def arguments(self):
+        return [self.mode, self.progress_file, self.file, self.seed, self.options.calls]
+
     def start(self):
         command = [self.mpi.mpiexec, "-n", self.options.ranks]
         command += mpi_processes.with_environment(self.settings(), self.preload())
-        command += [self.program, self.mode, self.progress_file, self.file, self.seed, self.options.calls]
+        command += [self.program, *self.arguments()]
         self.output = (self.scratch / "output").open("w+")
         return mpi_processes.start([str(word) for word in command], harness.environment(self.mpi), self.output)
 
@@ -167,6 +171,38 @@ class Round:
         return f"seed {self.seed}, log {self.log_size}, background {self.background}"
 
 
+class Abort(Round):
+    """The job ends itself, at a random call of one rank."""
+
+    def start(self):
+        self.abort_at = self.random.randrange(self.options.calls)
+        return super().start()
+
+    def arguments(self):
+        return [*super().arguments(), self.abort_at]
+
+    def write_and_kill(self):
+        job = self.start()
+        segments, deadline = set(), time.monotonic() + self.options.timeout
+        try:
+            while job.poll() is None and time.monotonic() < deadline:
+                segments |= mpi_processes.shared_segments(self.progress.pids())
+                time.sleep(0.01)
+            ended = job.poll()
+            if left := mpi_processes.wait_gone(self.progress.pids()):
+                raise Failure(f"processes outlive MPI_Abort: {left}")
+        finally:
+            if job.poll() is None:
+                self.kill_job(job)
+            else:
+                mpi_processes.finish(job, timeout=None)
+            for segment in segments:
+                segment.unlink(missing_ok=True)
+        self.output.close()
+        if ended in (0, None) or self.progress.finished():
+            raise Failure(f"MPI_Abort before call {self.abort_at}, and the job ended with {ended}")
+
+
 def run_round(options, mpi, number, kind=Round):
     with tempfile.TemporaryDirectory(prefix="pmio-crash-", dir=options.work) as scratch:
         this = kind(options, mpi, number, Path(scratch))
@@ -196,6 +232,7 @@ def parse_options(description=__doc__):
     parser.add_argument("--timeout", type=float, default=120, help="seconds that a job or a recovery may take")
     parser.add_argument("--logs", type=Path, default=Path("/dev/shm"), help="where log directories are made")
     parser.add_argument("--work", type=Path, help="where target files are made; default: the temporary directory")
+    parser.add_argument("--abort", action="store_true", help="by MPI_Abort, not by SIGKILL")
     parser.add_argument("--plain", action="store_true", help="no pmio, no recovery: tests the test")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -213,4 +250,5 @@ def run_rounds(options, kind):
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_rounds(parse_options(), Round))
+    given = parse_options()
+    raise SystemExit(run_rounds(given, Abort if given.abort else Round))

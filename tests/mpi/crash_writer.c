@@ -1,6 +1,7 @@
 /* Writes self-describing cells until it is killed or done, telling after each call that it has returned.
  *
- *   crash_writer write PROGRESS FILE SEED CALLS      under mpiexec
+ *   crash_writer write PROGRESS FILE SEED CALLS [ABORT_AT]
+ *                                                    under mpiexec; one rank calls MPI_Abort before that call
  *   crash_writer cut PROGRESS FILE SEED CALLS        under mpiexec: see crash_cut.c
  *   crash_writer check PROGRESS FILE SEED RANKS      alone: is every acknowledged write in the file?
  *
@@ -23,7 +24,7 @@ int crash_check(const struct crash_progress* progress, const char* path, uint64_
 struct writer {
   struct crash_progress* mine;
   const char* path;
-  uint64_t seed, calls;
+  uint64_t seed, calls, abort_at; /* abort_at: not below calls where nobody aborts */
   int rank, ranks;
   MPI_File file;
   unsigned char* buffer;
@@ -42,14 +43,18 @@ static struct crash_progress* map_progress(const char* path) {
   return map;
 }
 
+static void give_up(int code) {
+  MPI_Abort(MPI_COMM_WORLD, code);
+  _exit(code); /* MPICH 5 comes back, and the call would be told as acknowledged */
+}
+
 static void must(int error, const char* what) {
   if (error == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(error, text, &length);
   fprintf(stderr, "%s: %s\n", what, text);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-  _exit(3); /* MPICH 5 comes back, and the call would be told as acknowledged */
+  give_up(3);
 }
 
 static void fill(const struct writer* w, struct crash_call call, uint64_t number) {
@@ -103,7 +108,11 @@ static void write_all_calls(struct writer* w) {
     if (epoch % kEpochsPerOpen == 0)
       must(MPI_File_open(MPI_COMM_WORLD, w->path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &w->file), "open");
     set_view(w, cell, epoch);
-    for (uint64_t i = 0; i < kCallsPerEpoch; i++) write_call(w, epoch * kCallsPerEpoch + i);
+    for (uint64_t i = 0; i < kCallsPerEpoch; i++) {
+      if (epoch * kCallsPerEpoch + i == w->abort_at && w->seed % (uint64_t)w->ranks == (uint64_t)w->rank)
+        give_up(3);
+      write_call(w, epoch * kCallsPerEpoch + i);
+    }
     if (epoch % 5 == 4) must(MPI_File_sync(w->file), "sync");
     MPI_Barrier(MPI_COMM_WORLD);
     if (epoch % kEpochsPerOpen == kEpochsPerOpen - 1 || epoch + 1 == epochs)
@@ -115,9 +124,11 @@ static void write_all_calls(struct writer* w) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    fprintf(stderr,
-            "usage: crash_writer write|cut|cut-handles PROGRESS FILE SEED CALLS | check PROGRESS FILE SEED RANKS\n");
+  if (argc != 6 && argc != 7) {
+    fprintf(
+        stderr,
+        "usage: crash_writer write|cut|cut-handles PROGRESS FILE SEED CALLS [ABORT_AT] | check PROGRESS FILE "
+        "SEED RANKS\n");
     return 2;
   }
   struct crash_progress* progress = map_progress(argv[2]);
@@ -125,6 +136,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "check") == 0) return crash_check(progress, argv[3], seed, atoi(argv[5]));
 
   struct writer w = {.path = argv[3], .seed = seed, .calls = strtoull(argv[5], 0, 10)};
+  w.abort_at = argc == 7 ? strtoull(argv[6], 0, 10) : w.calls;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
