@@ -33,8 +33,10 @@ int step_aside(Handle& handle) {
     if (!drained.ok()) complain_once(drained.message());
     return raise_code(handle, worst);
   }
+  GivenInfo given(MPI_INFO_NULL);
+  for (const auto& [key, value] : handle.library_hints) given.set(key, value);
   int code = next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
-                                                 handle.filetype.get(), "native", MPI_INFO_NULL);
+                                                 handle.filetype.get(), "native", given.get());
   if (code == MPI_SUCCESS) code = set_library_pointers(handle);
   handle.file->invalidate_cache();
   handle.logs = false;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "mpi/held_type.h"
-#include "mpi/hints.h"
+#include "mpi/info.h"
 #include "mpi/next.h"
 #include "mpi/shared_pointer.h"
 #include "node/file.h"
@@ -35,6 +35,7 @@ struct Handle {
   int amode = 0;
   std::string path;  // absolute; empty where it is not known
   Hints hints;
+  LibraryHints library_hints;
   std::shared_ptr<File> file;  // null where the handle never logged
   std::atomic<bool> logs{false};
 

@@ -8,12 +8,13 @@
 namespace pmio {
 namespace {
 
+bool is_own(const std::string& key) { return key.rfind("pmio_", 0) == 0; }
+
 void apply(const std::vector<HintPair>& pairs, const char* source, bool say, Hints* hints) {
   for (const auto& [key, value] : pairs) {
     const Status status = set_hint(*hints, key, value);
     // The MPI library has its own opinion on bad values of its own hints.
-    if (!status.ok() && say && key.rfind("pmio_", 0) == 0)
-      complain_once(status.message() + " (from " + source + ")");
+    if (!status.ok() && say && is_own(key)) complain_once(status.message() + " (from " + source + ")");
   }
 }
 
@@ -23,15 +24,30 @@ GivenInfo::~GivenInfo() {
   if (own_) mpi().Info_free(&info_);
 }
 
+bool GivenInfo::make_own() {
+  if (own_) return true;
+  MPI_Info copy = MPI_INFO_NULL;
+  const int code = info_ == MPI_INFO_NULL ? mpi().Info_create(&copy) : mpi().Info_dup(info_, &copy);
+  if (code != MPI_SUCCESS) return false;
+  info_ = copy;
+  own_ = true;
+  return true;
+}
+
 void GivenInfo::set(const std::string& key, const std::string& value) {
-  if (!own_) {
-    MPI_Info copy = MPI_INFO_NULL;
-    const int code = info_ == MPI_INFO_NULL ? mpi().Info_create(&copy) : mpi().Info_dup(info_, &copy);
-    if (code != MPI_SUCCESS) return;
-    info_ = copy;
-    own_ = true;
+  if (make_own()) mpi().Info_set(info_, key.c_str(), value.c_str());
+}
+
+std::vector<HintPair> news_for_library(MPI_Info info, LibraryHints* known) {
+  std::vector<HintPair> news;
+  for (HintPair& pair : pairs_of(info)) {
+    if (is_own(pair.first)) continue;
+    std::string& value = (*known)[pair.first];
+    if (value == pair.second) continue;
+    value = pair.second;
+    news.push_back(std::move(pair));
   }
-  mpi().Info_set(info_, key.c_str(), value.c_str());
+  return news;
 }
 
 std::vector<HintPair> pairs_of(MPI_Info info) {
@@ -66,7 +82,7 @@ Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given)
   }
   apply(pairs, "PMIO_HINTS", say, &hints);
   for (const auto& [key, value] : pairs) {
-    if (key.rfind("pmio_", 0) != 0) given->set(key, value);
+    if (!is_own(key)) given->set(key, value);
   }
   return hints;
 }

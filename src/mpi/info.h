@@ -1,6 +1,8 @@
 // Hints in and out of MPI_Info objects.
 #pragma once
 
+#include <map>
+
 #include "mpi/hints.h"
 #include "mpi/library.h"
 
@@ -17,6 +19,8 @@ class GivenInfo {
 
   MPI_Info get() const { return info_; }
   void set(const std::string& key, const std::string& value);
+  // From now on a copy, empty if there was none; false where the library cannot make one.
+  bool make_own();
 
  private:
   MPI_Info info_;
@@ -24,6 +28,12 @@ class GivenInfo {
 };
 
 std::vector<HintPair> pairs_of(MPI_Info info);
+
+// The library's own hints, as far as the program has given them to a file.
+using LibraryHints = std::map<std::string, std::string>;
+
+// Those that info says otherwise than known does, which then knows them.
+std::vector<HintPair> news_for_library(MPI_Info info, LibraryHints* known);
 
 // The hints for a file about to be opened, from all three sources; what PMIO_HINTS says for the MPI library
 // goes into given. Bad hints are said, by the caller whose say is true.

@@ -204,6 +204,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   auto handle = std::make_unique<Handle>();
   handle->hints = hints_for(filename, info, rank == 0, &given);
   const bool made = rank == 0 && made_with_layout(filename, amode, handle->hints);
+  (void)news_for_library(info, &handle->library_hints);
   const int code = next_functions.File_open.next()(comm, filename, amode, given.get(), fh);
   if (code != MPI_SUCCESS) {
     if (made) unmake(filename);

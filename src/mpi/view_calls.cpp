@@ -35,14 +35,38 @@ bool is_wrong(MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
   return etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
 }
 
+// Open MPI reads the hints of a view when it sets it, which is when the handle is handed on; MPICH keeps
+// them, and its MPI_File_set_info does with them what its MPI_File_set_view would.
+#ifdef OPEN_MPI
+constexpr bool kLibraryKeepsHintsOfViews = false;
+#else
+constexpr bool kLibraryKeepsHintsOfViews = true;
+#endif
+
+// Collective: the library's hints in info go to it, without the view. Few set_views have any that are new.
+int hand_hints_on(Handle& handle, MPI_Info info) {
+  int any = 0;
+  if (info != MPI_INFO_NULL) {
+    read_info(info, handle.rank == 0, &handle.hints);
+    any = !news_for_library(info, &handle.library_hints).empty() && kLibraryKeepsHintsOfViews;
+  }
+  // MPI does not ask all ranks to meet here, but its libraries do, and programs count on it: HDF5, between
+  // reading its table of free space and one rank's writing it.
+  if (handle.ranks > 1) mpi().Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, handle.comm);
+  if (any == 0) return MPI_SUCCESS;
+  // All that each rank says, not the news alone: MPICH compares some hints between the ranks that give them.
+  GivenInfo given(info);
+  (void)given.make_own();  // MPICH takes no MPI_INFO_NULL here
+  return next_functions.File_set_info.next()(handle.real, given.get());
+}
+
 }  // namespace
 
 Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                      const char* datarep, MPI_Info info) {
   if (!handle.logs) return std::nullopt;
-  // MPI does not ask for it, but its libraries do wait here, and programs count on it: HDF5, between reading
-  // its table of free space and one rank's writing it. Before anything that fails on one rank only.
-  if (handle.ranks > 1) mpi().Barrier(handle.comm);
+  // Before anything that fails on one rank only.
+  if (const int code = hand_hints_on(handle, info); code != MPI_SUCCESS) return code;
   if (is_wrong(etype, filetype, datarep)) return std::nullopt;
   // Not left to the library: Open MPI would take it.
   if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
@@ -51,7 +75,6 @@ Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Da
   if (!view.ok()) return refuse_view(handle, view.status());
   // Nobody else must know, and the library has the tiles that the view leaves out.
   if (handle.ranks == 1 && !view->filetype->monotonic) return leave_view_to_library(handle);
-  if (info != MPI_INFO_NULL) read_info(info, handle.rank == 0, &handle.hints);
   HeldType held_etype(etype), held_filetype(filetype);
   const std::lock_guard lock(handle.pointer_mutex);
   handle.view = std::move(view.value());
@@ -81,7 +104,9 @@ Answer file_set_atomicity(Handle& handle, int flag) {
 
 Answer file_set_info(Handle& handle, MPI_Info info) {
   // No hint of pmio's can change on an open file, but a bad one is said.
-  if (info != MPI_INFO_NULL) read_info(info, handle.rank == 0, &handle.hints);
+  if (info == MPI_INFO_NULL) return std::nullopt;
+  read_info(info, handle.rank == 0, &handle.hints);
+  (void)news_for_library(info, &handle.library_hints);
   return std::nullopt;
 }
 
