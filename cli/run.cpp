@@ -26,6 +26,7 @@ constexpr int kNotFound = 127;
 struct Options {
   std::string directory, log_size, mode, hints, tag;
   int statistics = -1;
+  bool outermost = false;
   std::vector<std::string> program;
 };
 
@@ -68,15 +69,20 @@ std::string sanitizer_of(const std::string& runtime) {
   return {};
 }
 
-Status preload(const std::string& runtime) {
+// What is preloaded already stays nearer to the program, so that a profiler sees the program's calls;
+// outermost: it sees what pmio hands on.
+Status preload(const std::string& runtime, bool outermost) {
   if (runtime.find_first_of(": ") != std::string::npos) {
     return {Code::invalid, "the loader separates LD_PRELOAD by colons and spaces, and cannot take " +
                                runtime + ": install pmio to a path without them"};
   }
-  std::string list = sanitizer_of(runtime);
-  list += (list.empty() ? "" : ":") + runtime;
   const char* before = getenv("LD_PRELOAD");
-  if (before != nullptr && *before != '\0') list += std::string(":") + before;
+  const std::string others = before == nullptr ? "" : before;
+  std::string list;
+  for (const std::string& part :
+       {sanitizer_of(runtime), outermost ? runtime : others, outermost ? others : runtime}) {
+    if (!part.empty()) list += (list.empty() ? "" : ":") + part;
+  }
   setenv("LD_PRELOAD", list.c_str(), 1);
   return {};
 }
@@ -125,7 +131,8 @@ int run(Options options) {
   auto runtime =
       options.tag.empty() ? choose_runtime(*runtimes, path) : named_runtime(*runtimes, options.tag);
   if (!runtime.ok()) return fail(runtime.status().message(), 1);
-  if (Status status = preload(runtime->path); !status.ok()) return fail(status.message(), 1);
+  if (Status status = preload(runtime->path, options.outermost); !status.ok())
+    return fail(status.message(), 1);
 
   set_if_given("PMIO_DIR", options.directory);
   set_if_given("PMIO_LOG_SIZE", options.log_size);
@@ -149,6 +156,8 @@ void add_run(CLI::App& app) {
   command->add_option("--hints", options->hints, "pattern:key=value:..., per file name pattern (PMIO_HINTS)");
   command->add_option("--mpi", options->tag,
                       "Runtime library to take, such as mpich-4.0.2, instead of finding it out");
+  command->add_flag("--outermost", options->outermost,
+                    "Stand before what LD_PRELOAD holds already, which then sees what pmio hands on only");
   command->footer("The program and its arguments follow, after -- where one likes.");
   command->callback([options] {
     options->program = program_words;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Profilers beside pmio: what two kinds of them count of a program, preloaded before and after pmio.
+"""Profilers beside pmio: what two kinds of them count of a program, preloaded before and after pmio, on both sides of it at
+once, and where `pmio run` puts them by default (before pmio) and with --outermost (after).
 
 Before pmio (nearer to the program) a tool must count what it counts without pmio. After it (nearer to the library) it counts
 what pmio hands on: all of opening and closing, nothing that was logged; with PMIO_MODE=off everything. What pmio writes
@@ -23,13 +24,13 @@ ALWAYS_HANDED_ON = ("Init", "Finalize", "File_open", "File_close", "File_delete"
 LOGGED = ("File_write_all", "File_read_at_all", "File_iwrite_at", "File_iread_at", "File_write_ordered", "File_set_view")
 
 
-def count(mpi, options, tool, preload, directory, settings=None):
-    """What the tool counted of the smoke test with these libraries preloaded."""
+def count(mpi, options, tool, preload, directory, settings=None, launch=()):
+    """What the tool counted of the smoke test with these libraries preloaded; launch: words before the program."""
     counts = directory / "counts"
     counts.mkdir(parents=True)
     program = options.build / "tests" / "mpi" / f"smoke-{mpi.tag}"
     settings = {"CALL_COUNTS": counts, "PMIO_DIR": directory / "log", **(settings or {})}
-    command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, preload), program, directory / "data"]
+    command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, preload), *launch, program, directory / "data"]
     code, output = mpi_processes.run([str(word) for word in command], harness.environment(mpi), 100)
     if code != 0:
         raise SystemExit(f"{mpi.tag}, {tool}, {directory.name}: exit {code}\n{output}")
@@ -40,19 +41,62 @@ def without_pwrite(counts):
     return {name: number for name, number in counts.items() if name != "pwrite"}
 
 
-def complaints_of(tool, alone, before, after, off):
-    if without_pwrite(before) != without_pwrite(alone):
-        yield f"{tool} before pmio counts {before}, without pmio {alone}"
-    if without_pwrite(off) != without_pwrite(alone):
-        yield f"{tool} after pmio that is off counts {off}, without pmio {alone}"
+def sees_all(where, alone, counts):
+    if without_pwrite(counts) != without_pwrite(alone):
+        yield f"{where} counts {counts}, without pmio {alone}"
+
+
+def sees_what_is_handed_on(where, alone, counts):
     for name in ALWAYS_HANDED_ON:
-        if after[name] != alone[name]:
-            yield f"{tool} after pmio counts {after[name]} {name}, without pmio {alone[name]}"
+        if counts[name] != alone[name]:
+            yield f"{where} counts {counts[name]} {name}, without pmio {alone[name]}"
     for name in LOGGED:
-        if alone[name] == 0 or after[name] != 0:
-            yield f"{tool} after pmio counts {after[name]} {name}, which was logged; without pmio {alone[name]}"
-    if tool == "wrapper" and min(before["pwrite"], after["pwrite"]) < 2 * 100 * 50 * 4:
-        yield f"{tool} sees too little written to the file: {before['pwrite']} and {after['pwrite']} bytes"
+        if alone[name] == 0 or counts[name] != 0:
+            yield f"{where} counts {counts[name]} {name}, which was logged; without pmio {alone[name]}"
+
+
+def sees_the_file_written(where, counts):
+    if counts["pwrite"] < 2 * 100 * 50 * 4:
+        yield f"{where} sees too little written to the file: {counts['pwrite']} bytes"
+
+
+class Stack:
+    """The two tools and pmio, in all orders that matter."""
+
+    def __init__(self, mpi, options, scratch):
+        self.mpi, self.options, self.scratch = mpi, options, scratch
+        self.pmio = [options.build / "bin" / "pmio", "run", "--mpi", mpi.tag]
+        self.libraries = {tool: call_counter.build(mpi, tool, scratch) for tool in ("pmpi", "wrapper")}
+
+    def count(self, tool, name, order, **more):
+        """Order: names of tools, and pmio."""
+        preload = [self.libraries.get(word, self.mpi.runtime) for word in order]
+        return count(self.mpi, self.options, tool, preload, self.scratch / f"{tool}-{name}", **more)
+
+    def complaints_of(self, tool):
+        alone = self.count(tool, "alone", [tool])
+        above = {
+            "before pmio": self.count(tool, "before", [tool, "pmio"]),
+            "under pmio run": self.count(tool, "run", [tool], launch=[*self.pmio, "--"]),
+        }
+        below = {
+            "after pmio": self.count(tool, "after", ["pmio", tool]),
+            "under pmio run --outermost": self.count(tool, "outermost", [tool], launch=[*self.pmio, "--outermost", "--"]),
+        }
+        # Not the other way round: pmpi calls PMPI_X, which is again the wrapper's where that comes first.
+        both = self.count(tool, "both", ["pmpi", "pmio", "wrapper"])
+        (above if tool == "pmpi" else below)["of two, with pmio between them,"] = both
+        off = self.count(tool, "off", ["pmio", tool], settings={"PMIO_MODE": "off"})
+        yield from sees_all(f"{tool} after pmio that is off", alone, off)
+        for where, counts in above.items():
+            yield from sees_all(f"{tool} {where}", alone, counts)
+        for where, counts in below.items():
+            yield from sees_what_is_handed_on(f"{tool} {where}", alone, counts)
+        if tool == "wrapper":
+            for where, counts in {**above, **below}.items():
+                yield from sees_the_file_written(f"{tool} {where}", counts)
+        numbers = [sum(counts.values()) for counts in (alone, *above.values(), *below.values())]
+        print(f"{self.mpi.tag}, {tool}: alone, before pmio and after: {numbers}")
 
 
 def main():
@@ -65,16 +109,9 @@ def main():
         harness.skip(f"no runtime library for {options.mpi}")
     mpi, complaints = found[0], []
     with tempfile.TemporaryDirectory(prefix="pmio-stacking-", dir=harness.memory()) as scratch:
-        for tool in ("pmpi", "wrapper"):
-            work = Path(scratch) / tool
-            work.mkdir()
-            library = call_counter.build(mpi, tool, work)
-            alone = count(mpi, options, tool, [library], work / "alone")
-            before = count(mpi, options, tool, [library, mpi.runtime], work / "before")
-            after = count(mpi, options, tool, [mpi.runtime, library], work / "after")
-            off = count(mpi, options, tool, [mpi.runtime, library], work / "off", {"PMIO_MODE": "off"})
-            complaints += complaints_of(tool, alone, before, after, off)
-            print(f"{mpi.tag}, {tool}: {sum(alone.values())} alone, {sum(before.values())} before, {sum(after.values())} after")
+        stack = Stack(mpi, options, Path(scratch))
+        for tool in stack.libraries:
+            complaints += stack.complaints_of(tool)
     for complaint in complaints:
         print(complaint)
     return 1 if complaints else 0
