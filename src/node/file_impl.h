@@ -155,6 +155,8 @@ struct File::Impl {
   bool copy_single(uint64_t a, uint64_t b, std::byte* out);
   Status read_gaps(uint64_t a, uint64_t b, std::byte* out);
   Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes);
+  // Where nobody has logged anything: the file alone, whose end need not be looked up.
+  Status read_target(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective);
   void find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks);
   Status copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* blocks);
   Status read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,

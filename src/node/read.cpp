@@ -148,9 +148,20 @@ class ReadCount {
   uint64_t start_;
 };
 
+Status File::Impl::read_target(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got,
+                               bool collective) {
+  std::lock_guard lock(read_mutex);
+  const ReadCount read_count(reads, collective);
+  PMIO_TRY(target->read(offset, data, bytes, got));
+  reads.file_bytes += *got;
+  read_count.done(*got);
+  return {};
+}
+
 Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective) {
   Impl& impl = *impl_;
   *got = 0;
+  if (!ever_logged()) return impl.read_target(offset, data, bytes, got, collective);
   uint64_t n = bytes;
   if (offset + bytes > impl.logged_end()) {  // else the end of the file need not be asked for
     auto size = size_bytes();
