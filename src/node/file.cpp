@@ -51,10 +51,16 @@ void File::Impl::add_up() {
 File::Impl::~Impl() {
   if (control == nullptr) return;
   add_up();
+  if (has_left) return;
   if (!undrained) {
     std::lock_guard lock(append_mutex);
     while (!owned.empty()) detach(0);
   }
+  leave();
+}
+
+void File::Impl::leave() {
+  has_left = true;
   cell->attached.store(0, std::memory_order_release);
   job->leave_file(*this);
 }
@@ -125,6 +131,12 @@ Status File::release() {
                   status.system_errno());
   }
   while (!impl.owned.empty()) impl.detach(0);
+  std::lock_guard files_lock(impl.job->files_mutex);
+  if (impl.handles > 0) return {};  // opened again meanwhile, by another thread
+  // Now, for somebody may hold this object a moment longer, and an open that follows may mean another file of
+  // the same inode number.
+  impl.job->files.erase(impl.key);
+  impl.leave();
   return {};
 }
 

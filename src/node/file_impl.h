@@ -81,6 +81,7 @@ struct File::Impl {
   std::unique_ptr<Drainer> drainer;
   uint32_t handles = 0;    // under the job's files_mutex
   bool undrained = false;  // a release failed: the log stays
+  bool has_left = false;   // closed: the control block is not this rank's any more
   std::atomic<uint64_t> reported_errors{0};
 
   struct Watch {  // the background thread's
@@ -118,6 +119,7 @@ struct File::Impl {
   ReadTally reads;
 
   ~Impl();
+  void leave();
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
   bool has_room() const;

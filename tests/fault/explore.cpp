@@ -56,7 +56,7 @@ std::string complaint(const RecoverReport& report) {
 std::string leftovers(const std::string& directory) {
   std::string text;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
-    if (entry.path().filename() != kRecoverLock) text += " " + entry.path().filename().string();
+    if (entry.path().filename() != kRecoverLock) text.append(1, ' ').append(entry.path().filename().string());
   }
   return text;
 }

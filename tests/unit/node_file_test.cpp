@@ -218,5 +218,30 @@ TEST(NodeFile, ProcessesSeeEachOtherAfterABarrier) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch.log_));
 }
 
+// Somebody, such as the background thread, may hold a file a moment longer than the program has it open. An
+// open that follows may mean another file, which has got the same inode number.
+TEST(NodeFile, AClosedFileIsNotOpenedAgain) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  auto all = open_all(scratch, path, 1, 1 << 20);
+  const std::shared_ptr<File> held = all[0].file;
+  const std::vector<std::byte> data(1000, std::byte{1});
+  ASSERT_TRUE(held->append(0, data.data(), data.size(), 0).ok());
+  ASSERT_TRUE(held->release().ok());
+  all[0].file.reset();
+  std::filesystem::remove(path);
+  std::ofstream(path).flush();
+  Job::OpenOptions options;
+  options.path = path;
+  auto again = all[0].job->open(options);
+  ASSERT_TRUE(again.ok());
+  EXPECT_NE(again->get(), held.get());
+  EXPECT_FALSE((*again)->ever_logged());
+  ASSERT_TRUE((*again)->append(0, data.data(), 10, 0).ok());
+  ASSERT_TRUE((*again)->release().ok());
+  EXPECT_EQ(contents(path).size(), 10u);
+}
+
 }  // namespace
 }  // namespace pmio
