@@ -57,11 +57,13 @@ def main():
         for name, pmio, more in (("plain", None, options.plain), ("log", options.build / "bin" / "pmio", [])):
             work = Path(scratch) / name
             work.mkdir()
-            words = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
+            wrapper = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
             if options.descriptors:
-                words += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
-            words += [str(program), str(work), *options.arguments, *more]
-            run = harness.run(mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60)
+                wrapper += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
+            words = [str(program), str(work), *options.arguments, *more]
+            run = harness.run(
+                mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60, wrapper=wrapper
+            )
             if run.code == harness.SKIPPED:
                 harness.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
             print(f"{name}: {run.verdict}, {run.logged_bytes} bytes through the log")

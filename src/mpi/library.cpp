@@ -64,6 +64,19 @@ void* require_mpi_symbol(const char* name) {
   return address;
 }
 
+// MPICH has a second library, for the MPI 5 ABI, with the same functions and other handles.
+static bool is_of_our_abi(const void* function) {
+#ifdef MPI_ABI_VERSION
+  constexpr bool kOurs = true;
+#else
+  constexpr bool kOurs = false;
+#endif
+  Dl_info info{};
+  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return true;
+  const bool theirs = std::strstr(info.dli_fname, "libmpi_abi") != nullptr;
+  return theirs == kOurs || is_ours(const_cast<void*>(function));
+}
+
 bool bind_mpi_library() {
   bool complete = bind_mpi_calls(&find_mpi_symbol);
 #define PMIO_BIND(name)                                                                                \
@@ -71,7 +84,7 @@ bool bind_mpi_library() {
   complete = complete && mpi_functions.name != nullptr;
   PMIO_MPI_CALLS(PMIO_BIND)
 #undef PMIO_BIND
-  return complete;
+  return complete && is_of_our_abi(reinterpret_cast<void*>(mpi_functions.Comm_rank));
 }
 
 }  // namespace pmio

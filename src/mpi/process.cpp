@@ -73,7 +73,9 @@ Process& Process::instance() {
 
 void Process::start() {
   if (!bind_mpi_library()) {
-    complain_once("this MPI library lacks functions that pmio needs; the program runs on without the log");
+    complain_once(
+        "this library is for another MPI than the program's, or that lacks functions that pmio needs; the "
+        "program runs on without the log: see 'pmio doctor'");
     return;
   }
   mpi().Comm_rank(MPI_COMM_WORLD, &rank_);

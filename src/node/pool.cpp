@@ -1,6 +1,7 @@
 #include "node/pool.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "log/format.h"
 
@@ -49,7 +50,13 @@ Result<SegmentPool::Segment*> SegmentPool::acquire() {
   }
   if (found == nullptr) {
     auto created = create_locked();
-    if (!created.ok()) return created.status();
+    if (!created.ok()) {
+      const Status& reason = created.status();
+      const bool no_descriptor = reason.system_errno() == EMFILE || reason.system_errno() == ENFILE;
+      // A log that cannot grow is a full log: with what there is the writer goes on.
+      if (!no_descriptor || segments_.empty()) return reason;
+      return Status(Code::no_space, reason.message(), reason.system_errno());
+    }
     found = *created;
   }
   found->busy = true;

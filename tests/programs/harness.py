@@ -103,15 +103,16 @@ def memory():
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False, preload=()):
+def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False, preload=(), wrapper=()):
     """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given.
 
-    preload: libraries that the ranks have beside pmio's.
+    preload: libraries that the ranks have beside pmio's. wrapper: words before `pmio run`.
     """
     logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory())
     command = [mpi.mpiexec, "-n", str(ranks)]
     if preload:
         command += ["env", "LD_PRELOAD=" + ":".join(map(str, preload))]
+    command += wrapper
     if pmio:
         command += [str(pmio), "run", "--dir", logs, *(["--stats"] if statistics else []), "--"]
     try:
