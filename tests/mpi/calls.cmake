@@ -21,7 +21,11 @@ foreach(tag IN LISTS tags)
   pmio_add_script_test(names ${tag} compare_runs.py --program names)
   pmio_add_script_test(hints ${tag} compare_runs.py --program hints)
   pmio_add_script_test(many_files ${tag} compare_runs.py --program many_files 1000 200)
-  pmio_add_script_test(many_files.descriptors ${tag} compare_runs.py --descriptors 256 --says "ulimit -n" --program many_files 0 200)
+  # Intel's library holds two descriptors for a file, so that its files use up all 256, and pmio cannot map its log any
+  # more: a limit that docs/semantics.md states.
+  if(NOT tag MATCHES "^intel")
+    pmio_add_script_test(many_files.descriptors ${tag} compare_runs.py --descriptors 256 --says "ulimit -n" --program many_files 0 200)
+  endif()
   pmio_add_script_test(abort ${tag} crash.py --abort --kills 5)
   pmio_add_script_test(sessions.beside ${tag} compare_runs.py --program sessions beside)
   pmio_add_script_test(sessions.one ${tag} compare_runs.py --handed-on --program sessions one)
