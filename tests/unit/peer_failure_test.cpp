@@ -197,11 +197,11 @@ TEST(PeerFailure, AnAnswerThatEndsInTheMiddle) {
 }
 
 TEST(PeerFailure, AListenerThatDoesNotGreet) {
-  const RawServer server([](int) { std::this_thread::sleep_for(500ms); });
+  std::promise<void> over;
+  const RawServer server([&](int) { over.get_future().wait(); });
   PeerConnection peer(server.address(), token(), 0, 100ms);
-  const auto started = std::chrono::steady_clock::now();
   EXPECT_EQ(peer.call(1, {}).status().system_errno(), ETIMEDOUT);
-  EXPECT_LT(std::chrono::steady_clock::now() - started, 450ms);
+  over.set_value();
 }
 
 // In a network of its own, whose only interface is taken down: nothing is answered any more, not even
@@ -228,10 +228,9 @@ int errno_of_call_when_the_network_dies(size_t payload) {
     if (ioctl(control.get(), SIOCSIFFLAGS, &loopback) != 0) _exit(kNotPermitted);
   });
   if (payload > 0) taking_down.join();
-  const auto started = std::chrono::steady_clock::now();
   const int error = peer.call(1, bytes(payload)).status().system_errno();
   if (payload == 0) taking_down.join();
-  return std::chrono::steady_clock::now() - started < 10s ? error : 1;
+  return error;
 }
 
 TEST(PeerFailure, ADeadHostIsNoticed) {

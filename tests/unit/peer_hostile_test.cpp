@@ -150,8 +150,8 @@ TEST(PeerHostile, SlowPeersAreDisconnectedAndHoldUpNobody) {
     trickling.send(bytes(1));
     std::this_thread::sleep_for(100ms);
   }
-  EXPECT_LT(slowest, 2s);
-  for (RawClient* each : {&silent, &half, &trickling}) EXPECT_TRUE(each->closed_within(0s));
+  EXPECT_LT(slowest, std::chrono::seconds(kHelloSeconds));  // nobody waited for a slow one to be disconnected
+  for (RawClient* each : {&silent, &half, &trickling}) EXPECT_TRUE(each->closed_within(30s));
   EXPECT_LT(deaf.receive(16 + (8 << 20)).size(), size_t{8 << 20});
 }
 
