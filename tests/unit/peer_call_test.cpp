@@ -147,7 +147,9 @@ TEST(PeerCall, LargeRequestsWaitForRoom) {
   std::vector<std::unique_ptr<PeerConnection>> peers;
   std::vector<PeerConnection*> pointers;
   for (unsigned i = 0; i < kPeers; i++) {
-    peers.push_back(std::make_unique<PeerConnection>(server->address(), token(), i));
+    // A request that waits looks like a dead host for as long as nothing more of it is taken.
+    peers.push_back(
+        std::make_unique<PeerConnection>(server->address(), token(), i, std::chrono::minutes(10)));
     pointers.push_back(peers.back().get());
   }
   const Bytes sent = bytes(kMaxPayload - 5);
