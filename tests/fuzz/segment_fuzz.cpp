@@ -27,7 +27,8 @@ void read_all(const pmio::SegmentReader& reader, std::span<const std::byte> byte
   }
   const uint32_t slots = static_cast<uint32_t>((bytes.size() - pmio::kHeaderBytes) / sizeof(pmio::LogRecord));
   require(reader.fenced_records(count) <= slots);
-  const auto damage = pmio::find_damage(reader, count, 0xffffffff, true);
+  const pmio::ControlEvidence::Cell cell{.published = 0xffffffff};
+  const auto damage = pmio::find_damage(reader, count, &cell, true);
   require(!damage || (damage->first == count && damage->acknowledged <= slots));
   static_cast<void>(reader.valid(0xffffffff, true));
   require(reader.path().size() <= pmio::kMaxPath);

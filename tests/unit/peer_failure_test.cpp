@@ -52,6 +52,11 @@ class SilentProcess {
     EXPECT_EQ(read(from_.get(), &one, 1), 1);
   }
   void signal(int number) const { kill(process_, number); }
+  // It does nothing any more on return.
+  void stop() const {
+    signal(SIGSTOP);
+    EXPECT_EQ(waitpid(process_, nullptr, WUNTRACED), process_);
+  }
   const PeerAddress& address() const { return address_; }
 
  private:
@@ -77,7 +82,7 @@ TEST(PeerFailure, AStoppedServersAnswerIsWaitedForButNotItsGreetingNorRoomForMor
   process.wait_for_request();
   PeerConnection sending(process.address(), token(), 0, 1s);
   EXPECT_TRUE(sending.call(2, {}).ok());
-  process.signal(SIGSTOP);
+  process.stop();
   // Its kernel takes the connection, and some of the request.
   EXPECT_EQ(PeerConnection(process.address(), token(), 0, 300ms).call(1, {}).status().system_errno(),
             ETIMEDOUT);
