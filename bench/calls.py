@@ -42,10 +42,8 @@ def main():
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     options.build = options.build.resolve()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis:
-        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
-    mpi, times = mpis[0], {"plain": [], "pmio": []}
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    times = {"plain": [], "pmio": []}
     with tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.work) as scratch:
         for _ in range(options.repetitions):
             for contestant in times:

@@ -151,22 +151,20 @@ def parse_options():
 
 def main():
     options = parse_options()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis:
-        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
-    session, summaries = Session(options, mpis[0]), []
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    session, summaries = Session(options, mpi), []
     kind = subprocess.run(["stat", "-f", "-c", "%T", str(options.work)], capture_output=True, text=True, check=False)
-    print(f"{mpis[0].tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, every run warmed up")
+    print(f"{mpi.tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, every run warmed up")
     for pattern in PATTERNS:
         if options.pattern and not any(part in pattern.name for part in options.pattern):
             continue
         with tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.work) as scratch, \
              tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.log_dir) as logs:  # fmt: skip
             rates, amounts = session.measure(pattern, scratch, logs)
-        summaries.append(summarise(pattern, rates, amounts, mpis[0]))
+        summaries.append(summarise(pattern, rates, amounts, mpi))
         print_summary(summaries[-1])
     if options.json:
-        options.json.write_text(json.dumps({"mpi": mpis[0].tag, "results": summaries}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"mpi": mpi.tag, "results": summaries}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

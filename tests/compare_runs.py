@@ -47,10 +47,8 @@ def parse_options():
 
 def main():
     options = parse_options()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis:
-        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
-    mpi, left = mpis[0], {}
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    left = {}
     program = options.build / "tests" / "mpi" / f"{options.program}-{mpi.tag}"
     preload = [options.build / "lib" / "libpmio_yield.so"]
     with tempfile.TemporaryDirectory(prefix="pmio-compare-") as scratch:

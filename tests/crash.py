@@ -241,11 +241,9 @@ def parse_options(description=__doc__):
 
 
 def run_rounds(options, kind):
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis:
-        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
-    good = sum(run_round(options, mpis[0], number, kind) for number in range(options.kills))
-    print(f"{mpis[0].tag}, {options.ranks} ranks: {options.kills} kills, {good} right")
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    good = sum(run_round(options, mpi, number, kind) for number in range(options.kills))
+    print(f"{mpi.tag}, {options.ranks} ranks: {options.kills} kills, {good} right")
     return 0 if good == options.kills else 1
 
 

@@ -179,11 +179,9 @@ def main():
     parser.add_argument("--build", default=ROOT / "build" / "release")
     parser.add_argument("--mpi", help="tag of the MPI; default: the first")
     options = parser.parse_args()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis:
-        return harness.SKIPPED
+    mpi = harness.choose_mpi(options.build, options.mpi)
     with tempfile.TemporaryDirectory(prefix="pmio-faults-") as scratch:
-        faults = Faults(options, mpis[0], Path(scratch))
+        faults = Faults(options, mpi, Path(scratch))
         for case in (faults.failing_calls, faults.passing_faults, faults.target_taken_away, faults.changed_after_the_crash,
                      faults.moved_and_back, faults.clock_steps, faults.stopped_rank, faults.two_jobs):  # fmt: skip
             started = time.monotonic()

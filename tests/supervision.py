@@ -188,12 +188,10 @@ def main():
     parser.add_argument("--build", default=ROOT / "build" / "release")
     parser.add_argument("--mpi", help="tag of the MPI; default: the first")
     options = parser.parse_args()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis:
-        return harness.SKIPPED
+    mpi = harness.choose_mpi(options.build, options.mpi)
     with tempfile.TemporaryDirectory(prefix="pmio-supervision-") as scratch:
         os.chmod(scratch, 0o755)
-        supervision = Supervision(options, mpis[0], Path(scratch))
+        supervision = Supervision(options, mpi, Path(scratch))
         supervision.own()
         if os.geteuid() == 0:
             user = pwd.getpwnam("nobody").pw_uid

@@ -59,6 +59,14 @@ def load_mpis(build):
     return [mpi for mpi in mpis if mpi.runtime.exists()]
 
 
+def choose_mpi(build, tag):
+    """The MPI of that tag, or the first one there is; ends as skipped where there is none."""
+    mpis = [mpi for mpi in load_mpis(build) if tag in (None, mpi.tag)]
+    if not mpis:
+        skip(f"no runtime library for {tag or 'any MPI'} in {build}")
+    return mpis[0]
+
+
 @functools.cache
 def launchers_directory():
     """Of this process, gone when it ends. The path is short: that of a socket must not exceed 107 bytes."""
