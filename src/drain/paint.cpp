@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "base/status.h"
 #include "drain/blocks.h"
 #include "drain/sort.h"
@@ -16,7 +17,6 @@ constexpr uint64_t kStepBytes = 128 << 10;
 // Beyond this many, looking at each piece once per step costs more than the cache saves.
 constexpr size_t kMostSteppedPieces = 256;
 constexpr size_t kPrefetchPieces = 2;  // how far ahead of the copying
-constexpr uint64_t kPrefetchBytes = 2048;
 
 bool locate(EntrySource& source, const Entry& entry, EntrySource::Located* located) {
   if (!source.locate(entry, located)) return false;
@@ -86,12 +86,6 @@ size_t overlapping(std::span<const Entry> sorted) {
   return n;
 }
 
-// Neighbours in the file come from different logs, which no hardware prefetcher foresees.
-void prefetch(const EntrySource::Located& piece) {
-  const uint64_t bytes = std::min(piece.range.bytes(), kPrefetchBytes);
-  for (uint64_t i = 0; i < bytes; i += 64) __builtin_prefetch(piece.data + i);
-}
-
 }  // namespace
 
 bool Painter::paint_extents(std::span<const Entry> extents, EntrySource& source, const Interval& window,
@@ -100,7 +94,11 @@ bool Painter::paint_extents(std::span<const Entry> extents, EntrySource& source,
   for (size_t i = 0; i < extents.size(); ++i)
     if (!locate(source, extents[i], &pieces_[i]) || pieces_[i].range.count != 1) return false;
   for (size_t i = 0; i < extents.size(); ++i) {
-    if (i + kPrefetchPieces < extents.size()) prefetch(pieces_[i + kPrefetchPieces]);
+    // Neighbours in the file come from different logs, which no hardware prefetcher foresees.
+    if (i + kPrefetchPieces < extents.size()) {
+      const EntrySource::Located& coming = pieces_[i + kPrefetchPieces];
+      prefetch_to_read(coming.data, coming.range.bytes());
+    }
     const Interval part = clip(extents[i].offset, extents[i].end, window);
     std::memcpy(out + (part.begin - window.begin), pieces_[i].data + (part.begin - extents[i].offset),
                 part.bytes());

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
+#include "base/prefetch.h"
 #include "extent/strided_copy.h"
 #include "log/segment.h"
 
@@ -138,6 +139,7 @@ void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t 
   const uint32_t crc = region_->copy_checksummed(data_end_, data, bytes, 0);
   put_record(where, crc, data_end_, stamp_ns, call, last_of_call);
   data_end_ = aligned(data_end_ + bytes);
+  prefetch_to_write(region_->data() + data_end_, bytes);  // where the next such record will go
 }
 
 void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t data_position,

@@ -2,6 +2,7 @@
 // system call and no allocation, but when a segment is full.
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "node/background.h"
 #include "node/file_impl.h"
 
@@ -15,12 +16,6 @@ static void tally(AppendTally& appends, uint64_t bytes, uint64_t stamp, CallNumb
   if (appends.calls++ % kSampled == 0) appends.sampled_ns += monotonic_ns() - stamp;
   appends.bytes += bytes;
   appends.collective += call.independent ? 0 : 1;
-}
-
-// The first bytes come from memory while the clock is read, which waits for all loads but not for these.
-static void prefetch_source(const std::byte* data, uint64_t bytes) {
-  constexpr uint64_t kLine = 64, kMost = 2 << 10;
-  for (uint64_t at = 0; at < std::min(bytes, kMost); at += kLine) __builtin_prefetch(data + at);
 }
 
 uint64_t File::Impl::next_stamp() {
@@ -194,7 +189,8 @@ bool File::Impl::free_oldest_drained() {
 Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
   Impl& impl = *impl_;
   if (bytes == 0) return {};
-  prefetch_source(data, bytes);
+  // They come from memory while the clock is read, which waits for all loads but not for these.
+  prefetch_to_read(data, bytes);
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
   for (uint64_t left = bytes; left > 0;) {
