@@ -5,7 +5,6 @@ pmio_persist and MPI_File_sync, `none` never; and the target is synced before it
   durability.py --mpi mpich-5.0.2
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -13,10 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import checks
 import harness
 import mpi_processes
-
-MIB = 1 << 20
+from checks import MIB
 
 
 def file_system(path):
@@ -27,37 +26,27 @@ def file_system(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release")
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
     scratch = tempfile.TemporaryDirectory(prefix="pmio-durability-", dir=options.build)
     if not mpis or file_system(scratch.name) in ("tmpfs", "ramfs"):
         return harness.SKIPPED
     mpi = mpis[0]
-    faults = Path(options.build) / "lib" / "libpmio_faults.so"
-    failures = 0
+    faults = options.build / "lib" / "libpmio_faults.so"
+    checking = checks.Checks()
 
     def job(name, program, arguments, **settings):
         settings.update(PMIO_DIR=scratch.name + "/logs", PMIO_REGISTRY=scratch.name, PMIO_BACKGROUND="off", PMIO_LOG_SIZE="16M")
         command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [mpi.runtime, faults])]
-        command += [Path(options.build) / "tests" / "mpi" / f"{program}-{mpi.tag}", scratch.name + "/file", *arguments]
+        command += [options.build / "tests" / "mpi" / f"{program}-{mpi.tag}", scratch.name + "/file", *arguments]
         return mpi_processes.run([str(word) for word in command], harness.environment(mpi), 60)
-
-    def check(name, holds, output):
-        nonlocal failures
-        print(f"{'ok    ' if holds else 'FAILED'} {name}")
-        if not holds:
-            failures += 1
-            print(output)
 
     os.mkdir(scratch.name + "/logs", 0o700)
     for policy in ("always", "sync", "none"):
         code, output = job(policy, "persist", [policy], PMIO_DURABILITY=policy)
-        check(f"{policy}: msync calls", code == 0, output)
+        checking.check(f"{policy}: msync calls", code == 0, output)
     code, output = job("off", "persist", ["off"], PMIO_MODE="off")
-    check("pmio_persist of a file that pmio does not know", code == 0, output)
+    checking.check("pmio_persist of a file that pmio does not know", code == 0, output)
 
     # A device that fails at the sync only: under `always` and `sync` the log may not let go of what it holds.
     for policy in ("always", "sync"):
@@ -66,17 +55,16 @@ def main():
         arguments = [str(MIB), f"env -u LD_PRELOAD touch {gate}"]
         code, output = job(policy, "full_target", arguments, PMIO_DURABILITY=policy, **broken)
         gate.unlink(missing_ok=True)
-        check(f"{policy}: a failing sync of the target is an error of the close", "any error 1" in output, output)
+        checking.check(f"{policy}: a failing sync of the target is an error of the close", "any error 1" in output, output)
         left = list(Path(scratch.name, "logs").glob("job-*"))
-        check(f"{policy}: and the log is kept", len(left) == 1, output)
-        pmio = str(Path(options.build) / "bin" / "pmio")
+        checking.check(f"{policy}: and the log is kept", len(left) == 1, output)
+        pmio = str(options.build / "bin" / "pmio")
         code, output = mpi_processes.run([pmio, "recover", "--dir", scratch.name + "/logs"], harness.environment(mpi), 60)
-        check(f"{policy}: from where the file is restored", code == 0 and "restored" in output, output)
+        checking.check(f"{policy}: from where the file is restored", code == 0 and "restored" in output, output)
     code, output = job("none", "full_target", [str(MIB)], PMIO_DURABILITY="none", FAULTS="fdatasync:EIO:/file:1-999999")
-    check("none: the target is not synced", code == 0 and "any error 0" in output, output)
+    checking.check("none: the target is not synced", code == 0 and "any error 0" in output, output)
     scratch.cleanup()
-    print(f"{failures} failed" if failures else "all right")
-    return 1 if failures else 0
+    return checking.conclude()
 
 
 if __name__ == "__main__":

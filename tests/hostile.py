@@ -7,7 +7,6 @@ give one clear line, lose nothing, and let the program run on.
 Needs root for the file systems that it mounts and for foreign owners; exits with 77 elsewhere.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -16,22 +15,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import checks
 import harness
 import mpi_processes
-
-MIB = 1 << 20
-
-
-def expected(offset):
-    return (offset // 251 + offset * 3) & 0xFF
+from checks import MIB, is_complete
 
 
-class Hostile:
+class Hostile(checks.Checks):
     def __init__(self, options, mpi, scratch):
+        super().__init__()
         self.mpi, self.scratch = mpi, scratch
-        self.pmio = Path(options.build) / "bin" / "pmio"
-        self.program = Path(options.build) / "tests" / "mpi" / f"full_target-{mpi.tag}"
-        self.failures = 0
+        self.pmio = options.build / "bin" / "pmio"
+        self.program = options.build / "tests" / "mpi" / f"full_target-{mpi.tag}"
 
     def job(self, target, size, **settings):
         """(exit code, all output) of two ranks under pmio."""
@@ -43,16 +38,6 @@ class Hostile:
     def recover(self, logs=None):
         done = subprocess.run([self.pmio, "recover", "--dir", logs or self.scratch / "logs"], capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
-
-    def check(self, name, holds, output=""):
-        print(f"{'ok    ' if holds else 'FAILED'} {name}")
-        if not holds:
-            self.failures += 1
-            print(output)
-
-    def is_complete(self, path, size):
-        data = path.read_bytes()
-        return len(data) == size and all(data[i] == expected(i) for i in range(0, size, 97))
 
     def full_file_system(self, log_size):
         """The target's file system holds 8 MiB, 24 are written; then it grows, and a recovery completes the file."""
@@ -72,7 +57,7 @@ class Hostile:
             code, output = self.recover()
             self.check(f"{name}: with room, a recovery succeeds", code == 0, output)
             if log_size == "64M":  # all was acknowledged
-                self.check(f"{name}: nothing acknowledged is missing", self.is_complete(target, size))
+                self.check(f"{name}: nothing acknowledged is missing", is_complete(target, size))
             code, output = self.recover()
             self.check(f"{name}: a second one finds nothing", code == 0 and "nothing" in output.lower(), output)
         finally:
@@ -87,7 +72,7 @@ class Hostile:
         lines = [line for line in output.splitlines() if line.startswith("pmio:")]
         self.check(f"log directory {name}: runs on", code == 0 and "any error 0" in output, output)
         self.check(f"log directory {name}: one line", len(lines) == 1, output)
-        self.check(f"log directory {name}: the file is complete", self.is_complete(target, MIB))
+        self.check(f"log directory {name}: the file is complete", is_complete(target, MIB))
 
     def log_directories(self):
         plain_file = self.scratch / "plain"
@@ -119,7 +104,7 @@ class Hostile:
             target.unlink(missing_ok=True)
             code, output = self.job(target, 64 * MIB, PMIO_DIR=str(logs), PMIO_LOG_SIZE="64M")
             self.check("log medium of 12 MiB: no error", code == 0 and "any error 0" in output, output)
-            self.check("log medium of 12 MiB: the file is complete", self.is_complete(target, 64 * MIB))
+            self.check("log medium of 12 MiB: the file is complete", is_complete(target, 64 * MIB))
         finally:
             subprocess.run(["umount", logs], check=True)
 
@@ -145,10 +130,7 @@ class Hostile:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release")
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
     if os.geteuid() != 0 or not mpis:
         return harness.SKIPPED
@@ -160,8 +142,7 @@ def main():
         hostile.small_log_medium()
         hostile.bad_hints()
         hostile.other_version()
-    print(f"{hostile.failures} failed" if hostile.failures else "all right")
-    return 1 if hostile.failures else 0
+    return hostile.conclude()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ log kept and named, or in a complete file; nobody else's file may be touched.
   hostile_faults.py --mpi mpich-5.0.2
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -16,21 +15,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import checks
 import harness
 import mpi_processes
-
-MIB = 1 << 20
+from checks import MIB, is_complete
 ALWAYS = "1-999999"
 
 
-def expected(offset):
-    return (offset // 251 + offset * 3) & 0xFF
-
-
-class Faults:
+class Faults(checks.Checks):
     def __init__(self, options, mpi, scratch):
-        self.mpi, self.scratch, self.build = mpi, scratch, Path(options.build)
-        self.failures = 0
+        super().__init__()
+        self.mpi, self.scratch, self.build = mpi, scratch, options.build
         self.cases = 0
 
     def fresh(self):
@@ -63,16 +58,6 @@ class Faults:
         done = subprocess.run([self.build / "bin" / "pmio", *words], capture_output=True, text=True, env=env)
         return done.returncode, done.stdout + done.stderr
 
-    def check(self, name, holds, output=""):
-        print(f"{'ok    ' if holds else 'FAILED'} {name}")
-        if not holds:
-            self.failures += 1
-            print(output)
-
-    def is_complete(self, path):
-        data = path.read_bytes()
-        return len(data) == MIB and all(data[i] == expected(i) for i in range(0, MIB, 97))
-
     def failing_calls(self):
         """The call fails for good: an error of its class, the log kept and named, and a recovery without the fault."""
         for call, effect, error in (("pwrite", "EDQUOT", "quota"), ("pwrite", "EIO", "io"), ("pwrite", "EROFS", "access"),
@@ -84,7 +69,7 @@ class Faults:
             self.check(f"{name}: an MPI error of class {error}, the program runs on", code == 0 and f"class: {error}" in output, output)
             self.check(f"{name}: the log is kept and named", f"{logs}/job-" in output and any(logs.glob("job-*")), output)
             code, output = self.pmio("recover", "--dir", logs)
-            self.check(f"{name}: a recovery completes the file", code == 0 and self.is_complete(target), output)
+            self.check(f"{name}: a recovery completes the file", code == 0 and is_complete(target, MIB), output)
 
     def passing_faults(self):
         """Nothing that a program has to hear of."""
@@ -93,7 +78,7 @@ class Faults:
             target, logs = self.fresh()
             code, output = self.write(target, logs, FAULTS=fault)
             clean = "any error 0" in output and "pmio:" not in output
-            self.check(f"{fault}: no error, a complete file", code == 0 and clean and self.is_complete(target), output)
+            self.check(f"{fault}: no error, a complete file", code == 0 and clean and is_complete(target, MIB), output)
 
     def target_taken_away(self):
         without = "env -u LD_PRELOAD "
@@ -107,14 +92,14 @@ class Faults:
         self.check("target replaced: the new file is left alone", code == 0 and target.read_text() == "precious", output)
         target, logs = self.fresh()
         code, output = self.write(target, logs, f"{without} truncate -s 0 {target}", PMIO_BACKGROUND="off")
-        self.check("target truncated before the drain: complete", code == 0 and self.is_complete(target), output)
+        self.check("target truncated before the drain: complete", code == 0 and is_complete(target, MIB), output)
         target, logs = self.fresh()
         moved = target.parent.parent / "moved"
         code, output = self.write(target, logs, f"{without} mv {target.parent} {moved}", PMIO_BACKGROUND="off")
-        self.check("directory moved: complete where it is now", code == 0 and self.is_complete(moved / "file"), output)
+        self.check("directory moved: complete where it is now", code == 0 and is_complete(moved / "file", MIB), output)
         target, logs = self.fresh()
         code, output = self.write(target, logs, f"{without} rm -rf {logs}", PMIO_BACKGROUND="off")
-        told = "any error 1" in output or self.is_complete(target)
+        told = "any error 1" in output or is_complete(target, MIB)
         self.check("log directory removed: an error or a complete file, no hang", code is not None and told, output)
 
     def killed_job(self, **settings):
@@ -134,7 +119,7 @@ class Faults:
         code, output = self.write(target, logs)  # a new job on that file, which is not logged then
         self.check("changed after the crash: a new job says so", code == 0 and "somebody has changed" in output, output)
         code, output = self.pmio("recover", "--dir", logs, "--force", "--file", target)
-        self.check("changed after the crash: restored with --force", code == 0 and self.is_complete(target), output)
+        self.check("changed after the crash: restored with --force", code == 0 and is_complete(target, MIB), output)
 
     def moved_and_back(self):
         target, logs = self.killed_job()
@@ -144,15 +129,15 @@ class Faults:
         (target.parent / "away").rename(target)
         target.chmod(0o640)
         code, output = self.pmio("recover", "--dir", logs)
-        self.check("moved back: no false alarm", code == 0 and self.is_complete(target), output)
+        self.check("moved back: no false alarm", code == 0 and is_complete(target, MIB), output)
 
     def clock_steps(self):
         target, logs = self.fresh()
         code, output = self.write(target, logs, FAULTS_CLOCK="1")
-        self.check("the clock steps: complete", code == 0 and self.is_complete(target), output)
+        self.check("the clock steps: complete", code == 0 and is_complete(target, MIB), output)
         target, logs = self.killed_job(FAULTS_CLOCK="1")
         code, output = self.pmio("recover", "--dir", logs)
-        self.check("the clock steps, and the job is killed: restored", code == 0 and self.is_complete(target), output)
+        self.check("the clock steps, and the job is killed: restored", code == 0 and is_complete(target, MIB), output)
 
     def stopped_rank(self):
         target, logs = self.fresh()
@@ -171,14 +156,11 @@ class Faults:
         ]
         done = [mpi_processes.finish(job, 60) for job in jobs]
         good = all(code == 0 and "any error 0" in output for code, output in done)
-        self.check("two jobs in one log directory", good and self.is_complete(target) and self.is_complete(second), str(done))
+        self.check("two jobs in one log directory", good and is_complete(target, MIB) and is_complete(second, MIB), str(done))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release")
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     mpi = harness.choose_mpi(options.build, options.mpi)
     with tempfile.TemporaryDirectory(prefix="pmio-faults-") as scratch:
         faults = Faults(options, mpi, Path(scratch))
@@ -187,8 +169,7 @@ def main():
             started = time.monotonic()
             case()
             print(f"       {case.__name__}: {time.monotonic() - started:.1f} s")
-    print(f"{faults.failures} failed" if faults.failures else "all right")
-    return 1 if faults.failures else 0
+    return faults.conclude()
 
 
 if __name__ == "__main__":

@@ -4,21 +4,19 @@
   leaks.py --mpi mpich-5.0.2 --times 10000
 """
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import checks
 import harness
 import mpi_processes
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release")
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    parser = checks.parser(__doc__)
     parser.add_argument("--times", type=int, default=10000)
     options = parser.parse_args()
     mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
@@ -30,7 +28,7 @@ def main():
         logs.mkdir(mode=0o700)
         settings = {"PMIO_DIR": logs, "PMIO_REGISTRY": scratch}
         command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [mpi.runtime])]
-        command += [Path(options.build) / "tests" / "mpi" / f"opens-{mpi.tag}", scratch, options.times]
+        command += [options.build / "tests" / "mpi" / f"opens-{mpi.tag}", scratch, options.times]
         code, output = mpi_processes.run([str(word) for word in command], harness.environment(mpi), 1500)
         left = [path.name for path in logs.glob("job-*")]
     print(output.strip() or f"{options.times} files opened and closed")

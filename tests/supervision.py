@@ -8,7 +8,6 @@ recovery that root runs: nothing.
 The parts for other users need root.
 """
 
-import argparse
 import os
 import pwd
 import shutil
@@ -19,25 +18,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import checks
 import harness
 import mpi_processes
-
-MIB = 1 << 20
-
-
-def expected(offset):
-    return (offset // 251 + offset * 3) & 0xFF
+from checks import MIB, is_complete
 
 
-class Supervision:
+class Supervision(checks.Checks):
     def __init__(self, options, mpi, scratch):
+        super().__init__()
         self.mpi, self.scratch = mpi, scratch
         self.pmio = scratch / "bin" / "pmio"
         self.program = scratch / "bin" / "full_target"
         self.library = scratch / "lib" / mpi.runtime.name
         self.registry = scratch / "registry"
         # A place that other users can read, whatever the build directory is.
-        build = Path(options.build)
+        build = options.build
         for source, copy in ((build / "bin" / "pmio", self.pmio), (mpi.runtime, self.library),
                              (build / "tests" / "mpi" / f"full_target-{mpi.tag}", self.program),
                              (build / "lib" / "pmio-mpi.json", scratch / "lib" / "pmio-mpi.json")):  # fmt: skip
@@ -45,13 +41,6 @@ class Supervision:
             shutil.copy(source, copy)
         self.registry.mkdir()
         self.registry.chmod(0o1777)
-        self.failures = 0
-
-    def check(self, name, holds, output=""):
-        print(f"{'ok    ' if holds else 'FAILED'} {name}")
-        if not holds:
-            self.failures += 1
-            print(output)
 
     def run(self, *words, user=None, **settings):
         env = {**harness.environment(self.mpi), "PMIO_REGISTRY": str(self.registry), **settings}
@@ -75,10 +64,6 @@ class Supervision:
         settings = {"PMIO_DIR": str(logs), "PMIO_BACKGROUND": "off", "PMIO_LOG_SIZE": "4M"}
         return self.run("env", f"LD_PRELOAD={self.library}", self.program, target, MIB, command, user=user, **settings)
 
-    def is_complete(self, path):
-        data = path.read_bytes()
-        return len(data) == MIB and all(data[i] == expected(i) for i in range(0, MIB, 97))
-
     def entries(self, user):
         return sorted(path.name for path in self.registry.glob(f"pmio-jobs-{user}/job-*"))
 
@@ -95,7 +80,7 @@ class Supervision:
         (self.registry / f"pmio-jobs-{me}" / "job-00000000000000ff").symlink_to("/etc/passwd")
         (self.registry / f"pmio-jobs-{me}" / "job-00000000000000fe").write_text("/torn")
         code, output = self.run(self.pmio, "recover", "--all", "--user", me)
-        self.check("recover --all finds it", code == 0 and self.is_complete(target) and "passwd" not in output, output)
+        self.check("recover --all finds it", code == 0 and is_complete(target, MIB) and "passwd" not in output, output)
         self.check("and takes it out of the registry", len(self.entries(me)) == 2, self.entries(me))
         target, logs = self.place("clean")
         code, output = self.run("env", f"LD_PRELOAD={self.library}", self.program, target, MIB, PMIO_DIR=str(logs))
@@ -124,7 +109,7 @@ class Supervision:
             _, output = self.killed_job(target, logs, user)
             self.check(f"{name}: the user's job left a log", any(logs.glob("job-*")), output)
             code, output = self.run(*command)
-            self.check(f"{name}: root brings it in", code == 0 and self.is_complete(target), output)
+            self.check(f"{name}: root brings it in", code == 0 and is_complete(target, MIB), output)
             owners = {(path.stat().st_uid, path.stat().st_gid) for path in [target, *logs.rglob("*")]}
             self.check(f"{name}: every file is the user's", owners == {(user, gid)}, owners)
 
@@ -165,7 +150,7 @@ class Supervision:
             (job / name).unlink()
         saved.rename(target)
         code, output = self.run(self.pmio, "recover", "--all")
-        self.check("with everything back: restored", code == 0 and self.is_complete(target), output)
+        self.check("with everything back: restored", code == 0 and is_complete(target, MIB), output)
         after = precious.stat()
         unchanged = (before.st_mtime_ns, before.st_uid, before.st_mode) == (after.st_mtime_ns, after.st_uid, after.st_mode)
         self.check("root's file is untouched", unchanged and precious.read_bytes() == b"root's own")
@@ -184,10 +169,7 @@ class Supervision:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release")
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     mpi = harness.choose_mpi(options.build, options.mpi)
     with tempfile.TemporaryDirectory(prefix="pmio-supervision-") as scratch:
         os.chmod(scratch, 0o755)
@@ -198,8 +180,7 @@ def main():
             supervision.for_others(user)
             supervision.traps(user)
         supervision.units()
-    print(f"{supervision.failures} failed" if supervision.failures else "all right")
-    return 1 if supervision.failures else 0
+    return supervision.conclude()
 
 
 if __name__ == "__main__":
