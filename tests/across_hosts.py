@@ -2,6 +2,7 @@
 """across_hosts.c by two ranks on each of two hosts, plain and under pmio, leaves the file that a plain run on one host leaves.
 
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
+  across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun
 """
 
 import argparse
@@ -20,7 +21,7 @@ def checksum(bed, host, name):
 def run_job(bed, options, name, where, command):
     """The complaint, or ''."""
     program = options.build / "tests" / "mpi" / f"across_hosts-{options.mpi}"
-    launch = ["mpiexec", "--build", options.build, "--mpi", options.mpi, "-n", RANKS, "--hosts", ",".join(where)]
+    launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi, "-n", RANKS, "--hosts", ",".join(where)]
     code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}")
     if code is None:
         return f"{name}: timed out\n{output}"
@@ -49,13 +50,19 @@ def main():
     parser.add_argument("--build", default=hosts.ROOT / "build" / "release", type=Path)
     parser.add_argument("--mpi", required=True, help="tag of the MPI")
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
+    parser.add_argument("--slurm", action="store_true", help="launch by Slurm")
     options = parser.parse_args()
     options.build = options.build.resolve()
     if options.mpi not in [mpi.tag for mpi in harness.load_mpis(options.build)]:
         harness.skip(f"no runtime library for {options.mpi} in {options.build}")
+    if options.slurm:
+        hosts.skip_without_slurm()
     with hosts.testbed(file_system=options.fs) as bed:
+        if options.slurm:
+            bed.must("slurm")
         complaints = compare(bed, options)
-    print("\n".join(complaints) or f"{options.mpi}: {RANKS} ranks on 2 hosts, plain and under pmio, wrote the file of one host")
+    launcher = "by Slurm, " if options.slurm else ""
+    print("\n".join(complaints) or f"{options.mpi}: {launcher}{RANKS} ranks on 2 hosts, plain and under pmio, wrote the file of one host")
     return 1 if complaints else 0
 
 

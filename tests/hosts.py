@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / "tests" / "programs"), str(ROOT / "testbed")]
 import harness
 import mpi_processes
 from cluster import bed as beds
-from cluster import network
+from cluster import network, slurm
 from cluster.settings import load
 from cluster.system import TestbedError
 
@@ -87,5 +87,12 @@ def testbed(*, compute=2, servers=2, file_system="moosefs", local=""):
 def skip_unless_possible(file_system, local):
     try:
         beds.check(file_system, local)
+    except TestbedError as error:
+        harness.skip(str(error))
+
+
+def skip_without_slurm():
+    try:
+        slurm.check()
     except TestbedError as error:
         harness.skip(str(error))

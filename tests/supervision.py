@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Finding and recovering what killed jobs have left, without their users: the registry, `pmio run` that says so, `pmio recover
---all` for oneself and, as root, for others, the Slurm epilog, the systemd units; and what planted links and directories do to a
+--all` for oneself and, as root, for others, Slurm's epilog, the systemd units; and what planted links and directories do to a
 recovery that root runs: nothing.
 
   supervision.py --mpi mpich-5.0.2
@@ -102,7 +102,7 @@ class Supervision(checks.Checks):
         for name, command in (
             ("recover --all", [self.pmio, "recover", "--all"]),
             ("recover --dir", [self.pmio, "recover", "--dir", self.scratch / "other-1" / "logs"]),
-            ("the epilog", ["env", f"SLURM_JOB_UID={user}", f"PMIO={self.pmio}", ROOT / "contrib" / "slurm" / "epilog.sh"]),
+            ("the epilog", ["env", f"SLURM_JOB_UID={user}", f"PMIO={self.pmio}", ROOT / "contrib" / "slurm" / "pmio-recover.sh"]),
         ):
             number = len(list(self.scratch.glob("other-*")))
             target, logs = self.place(f"other-{number}", user)

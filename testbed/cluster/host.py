@@ -65,7 +65,8 @@ def enter(settings, host, command):
         # Of the machine's process namespace, so that mpiexec's remote shell can enter the hosts.
         names = 'hostname "$1"; mount --bind "$2" /etc/hosts; shift 2; exec "$@"'
         words = ["ip", "netns", "exec", settings.namespace(LOGIN), "unshare", "--uts", "--mount", "--propagation", "private"]
-        return [*words, "sh", "-c", names, "sh", LOGIN, settings.hosts_file, *command]
+        words += ["sh", "-c", names, "sh", LOGIN, settings.hosts_file]
+        return [*words, "env", f"SLURM_CONF={settings.slurm_configuration}", *command]
     settings.check_host(host)
     number = pid(settings, host)
     if number is None:

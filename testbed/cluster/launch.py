@@ -42,6 +42,12 @@ def mpiexec(mpi, hosts, ranks, ranks_per_host, command):
     return [mpi.mpiexec, *words, "-n", str(ranks), *command]
 
 
+def srun(mpi, hosts, ranks, ranks_per_host, command):
+    kind = "pmix" if mpi.family == "openmpi" else "pmi2"
+    words = ["srun", f"--mpi={kind}", "--nodelist", ",".join(hosts), "--ntasks", ranks, "--ntasks-per-node", ranks_per_host]
+    return [*words, "--kill-on-bad-exit=1", "--quiet", *command]
+
+
 def hydra(hosts, ranks_per_host):
     words = ["-launcher", "ssh", "-launcher-exec", REMOTE_SHELL, "-iface", "eth0"]
     return [*words, "-hosts", ",".join(hosts), "-ppn", ranks_per_host, "-genv", "TMPDIR", TEMPORARY]
@@ -50,11 +56,10 @@ def hydra(hosts, ranks_per_host):
 def open_mpi(mpi, hosts, ranks_per_host):
     if mpi.tag.startswith("openmpi-4"):
         words = ["--mca", "plm_rsh_agent", REMOTE_SHELL, "--mca", "plm_rsh_no_tree_spawn", "1"]
-        words += ["--mca", "oob_tcp_if_include", "eth0", "--mca", "btl_vader_single_copy_mechanism", "none"]
+        words += ["--mca", "oob_tcp_if_include", "eth0"]
     else:
         words = ["--prtemca", "plm_ssh_agent", REMOTE_SHELL, "--prtemca", "plm_ssh_no_tree_spawn", "1"]
         words += ["--prtemca", "prte_if_include", "eth0"]
-    words += ["--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1"]
     return [*words, "--bind-to", "none", "--host", ",".join(f"{host}:{ranks_per_host}" for host in hosts)]
 
 
@@ -63,6 +68,8 @@ def environment(settings, mpi):
     env = {**os.environ, "PMIO_TESTBED": settings.name}
     if mpi.family == "openmpi":
         env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        env.update(OMPI_MCA_pml="ob1", OMPI_MCA_btl_tcp_if_include="eth0", OMPI_MCA_mpi_yield_when_idle="1")
+        env.update(OMPI_MCA_btl_vader_single_copy_mechanism="none")
         # Its own, for one that was killed leaves sockets behind; `down` removes it.
         env["TMPDIR"] = tempfile.mkdtemp(prefix="tmp-", dir=settings.directory)
     elif mpi.tag.startswith("intel-"):

@@ -48,6 +48,11 @@ class Settings:
     def hosts_file(self):
         return self.directory / "hosts"
 
+    @property
+    def slurm_configuration(self):
+        """A file that is there when Slurm has been started."""
+        return self.directory / "slurm" / "slurm.conf"
+
     def pid_file(self, host):
         return self.directory / f"{host}.pid"
 

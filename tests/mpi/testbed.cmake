@@ -11,6 +11,16 @@ foreach(tag IN LISTS tags)
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
   set_tests_properties(testbed.across_hosts.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 endforeach()
+# With Slurm, where it is installed (testbed/setup-slurm).
+foreach(tag IN LISTS tags)
+  add_test(NAME testbed.slurm.${tag}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --slurm)
+  set_tests_properties(testbed.slurm.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+endforeach()
+list(GET tags 0 first_tag)
+add_test(NAME testbed.slurm_recover
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../slurm_recover.py --build ${CMAKE_BINARY_DIR} --mpi ${first_tag})
+set_tests_properties(testbed.slurm_recover PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 add_test(NAME testbed.lifecycle COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../testbed_lifecycle.py)
 set_tests_properties(testbed.lifecycle PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Slurm epilog and prolog: brings what the job's user has left in pmio's logs on this node into the files. Call it from
+# the site's scripts, or name it in slurm.conf: as Epilog= for jobs that were killed, as Prolog= for what a node that went
+# down still has. slurmd runs it as root; pmio does everything as the user.
+#
+# It never fails, since a failing one takes the node out of service: what it has to say goes to the system log.
+# Logs of the user's other, running jobs are left alone.
+pmio=${PMIO:-/usr/bin/pmio}
+user=${SLURM_JOB_UID:-}
+[ -n "$user" ] && [ "$user" != 0 ] || exit 0
+said=$(timeout "${PMIO_RECOVER_SECONDS:-600}" "$pmio" recover --all --user "$user" 2>&1)
+case $?,$said in
+  *,) ;;
+  0,*) echo "$said" | logger -t pmio -p user.info ;;
+  *) echo "$said" | logger -t pmio -p user.warning ;;
+esac
+exit 0

@@ -1,0 +1,78 @@
+"""Slurm on the hosts: its controller on the login host, a node daemon on each compute host.
+
+Everybody's credentials are made by one munged, whose socket all hosts see, as they see the directory that it is in.
+"""
+
+import os
+
+from .host import DISK, TEMPORARY, enter, on
+from .settings import LOGIN
+from .system import TestbedError, require_commands, run, wait_for
+
+CONFIGURATION = """ClusterName={name}
+SlurmctldHost={login}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={place}/munge.socket
+StateSaveLocation={place}/state
+SlurmctldPidFile={place}/slurmctld.pid
+SlurmctldLogFile={place}/slurmctld.log
+SlurmdPidFile=/run/slurmd.pid
+SlurmdLogFile={disk}/slurmd.log
+SlurmdSpoolDir={disk}/slurmd
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+KillWait=5
+{scripts}
+NodeName={nodes} CPUs=16 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+def check():
+    require_commands(["slurmctld", "slurmd", "srun", "munged"], "install Slurm with testbed/setup-slurm")
+
+
+def start(settings, prolog, epilog):
+    """Returns when all nodes take jobs. prolog, epilog: scripts that run on a node before and after each job, or None."""
+    check()
+    file = settings.slurm_configuration
+    place = file.parent
+    try:
+        (place / "state").mkdir(parents=True)
+    except FileExistsError:
+        raise TestbedError(f"Slurm is running in testbed {settings.name} already") from None
+    key = place / "munge.key"
+    key.write_bytes(os.urandom(128))
+    key.chmod(0o400)
+    scripts = [f"{kind}={os.path.abspath(script)}" for kind, script in (("Prolog", prolog), ("Epilog", epilog)) if script]
+    text = CONFIGURATION.format(name=settings.name, login=LOGIN, place=place, disk=DISK, scripts="\n".join(scripts), nodes=",".join(settings.compute))
+    file.write_text(text)
+    (place / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # none is used, but it wants to know
+    (place / "mpi.conf").write_text(f"PMIxCliTmpDirBase={TEMPORARY}\n")
+    daemon = ["munged", "--key-file", key, "--socket", place / "munge.socket", "--pid-file", place / "munged.pid"]
+    daemon += ["--seed-file", place / "munged.seed", "--log-file", place / "munged.log", "--force"]
+    run(*enter(settings, LOGIN, daemon))
+    run(*enter(settings, LOGIN, ["slurmctld", "-f", file]))
+    for name in settings.compute:
+        (settings.disk(name) / "slurmd").mkdir(exist_ok=True)
+        on(settings, name, "slurmd", "-N", name, "-f", file)
+    wait_for("Slurm's nodes", lambda: idle(settings) == len(settings.compute), seconds=60)
+
+
+def idle(settings):
+    """How many nodes wait for work."""
+    try:
+        return len(run(*enter(settings, LOGIN, ["sinfo", "--noheader", "--Node", "--states", "idle", "--format", "%N"])).split())
+    except TestbedError:
+        return 0  # the controller is not there yet
+
+
+def check_running(settings):
+    if not settings.slurm_configuration.exists():
+        raise TestbedError(f"Slurm is not running in testbed {settings.name}; start it with testbed/testbed slurm")
