@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What pmio adds to calls that it does not speed up: to those that it hands on, and to reads of files that nobody wrote.
 
-Plain and under pmio take turns, one process each; what is compared are the medians of their nanoseconds per call.
+Plain and under pmio take turns, one process each; what is compared are the medians of their nanoseconds per call,
+each itself a median of batches of 100 calls, so that other work on the machine counts for little.
 
   bench/calls.py --mpi mpich-5.0.2 --repetitions 11 --json results.json
 """

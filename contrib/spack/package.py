@@ -1,4 +1,4 @@
-# A Spack recipe. pmio is built from a checkout, for the one MPI of the spec:
+# A Spack recipe, which has not been run with Spack yet. pmio is built from a checkout, for the one MPI of the spec:
 #
 #   spack repo create ~/spack-pmio pmio_site   # says where it is; this file becomes packages/pmio/package.py there
 #   spack repo add <that place>

@@ -21,6 +21,24 @@ int set_library_pointers(Handle& handle) {
   return next_functions.File_seek_shared.next()(handle.real, shared, MPI_SEEK_SET);
 }
 
+// The file of a handle that never logged, where other handles of the job's ranks have logged to it.
+std::shared_ptr<File> logged_by_others(Handle& handle) {
+  Process& process = Process::instance();
+  // Before the look-up: what begins to be logged during it raises the count again.
+  const std::optional<uint64_t> now = process.files_logged();
+  if (now && *now == handle.unlogged_at.load(std::memory_order_relaxed)) return nullptr;
+  Job* job = handle.identity ? process.joined_or_wanted(handle.hints) : nullptr;
+  if (job == nullptr) return nullptr;
+  Result<std::shared_ptr<File>> file = job->find(*handle.identity, handle.path);
+  if (!file.ok()) {
+    complain_once(file.status().message());
+    return nullptr;
+  }
+  if (file.value() && file.value()->ever_logged()) return std::move(file).value();
+  if (now) handle.unlogged_at.store(*now, std::memory_order_relaxed);
+  return nullptr;
+}
+
 }  // namespace
 
 int step_aside(Handle& handle) {
@@ -44,13 +62,8 @@ int step_aside(Handle& handle) {
 }
 
 std::shared_ptr<File> settle(Handle& handle, bool will_write) {
-  std::shared_ptr<File> file = handle.file;
-  Job* job = Process::instance().joined();
-  if (job != nullptr) count(job->counters().handed_on_calls);
-  if (!file) {
-    if (job == nullptr || handle.path.empty()) return nullptr;
-    file = job->find(handle.path);
-  }
+  if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
+  std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
   if (!file || !file->ever_logged()) return nullptr;
   if (const Status drained = file->drain(); !drained.ok()) complain_once(drained.message());
   if (will_write) file->invalidate_cache();

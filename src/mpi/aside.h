@@ -14,7 +14,7 @@ int step_aside(Handle& handle);
 // Before a call on a handle that does not log goes to the library: what other handles have logged to the file
 // is drained, so that the call sees it, and nothing older overwrites what it writes. will_write: bytes that
 // were drained earlier are not served from the log any more. Returns the file where somebody has logged to
-// it. Local; costs a look-up where nothing is logged.
+// it. Local; a look-up only where some rank has begun to log to some file since the last one.
 std::shared_ptr<File> settle(Handle& handle, bool will_write);
 
 }  // namespace pmio

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct Handle {
   LibraryHints library_hints;
   std::shared_ptr<File> file;  // null where the handle never logged
   std::atomic<bool> logs{false};
+
+  // Where it never logged: the file that was opened, if it could be told, and Process::files_logged of a
+  // moment before no log of that file was found. 0 is such a moment for all files.
+  std::optional<FileIdentity> identity;
+  std::atomic<uint64_t> unlogged_at{0};
 
   // The view, and the individual pointer in it (etypes). The library's own handle keeps the view it was
   // opened with until the handle is handed on.

@@ -52,6 +52,11 @@ bool made_with_layout(const char* filename, int amode, const Hints& hints) {
   return without_prefix(filename) == filename && create_with_layout(filename, hints.layout);
 }
 
+std::optional<FileIdentity> identity_at(const std::string& path) {
+  const Result<FileIdentity> identity = identity_of(path);
+  return identity.ok() ? std::optional(identity.value()) : std::nullopt;
+}
+
 void unmake(const char* filename) {
   struct stat facts {};
   if (stat(filename, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0) unlink(filename);
@@ -181,6 +186,18 @@ int drain_for_close(Handle& handle) {
   return worst;
 }
 
+// Before the file is deleted, or a crash between the two would bring its bytes back from the dead.
+void discard_log(const std::string& path) {
+  Process& process = Process::instance();
+  Job* job = process.can_log() ? process.joined_or_wanted(site_hints(false)) : nullptr;
+  const std::optional<FileIdentity> identity = job == nullptr ? std::nullopt : identity_at(path);
+  if (!identity) return;
+  const Result<std::shared_ptr<File>> file = job->find(*identity, path);
+  Status status = file.status();
+  if (file.ok() && file.value()) status = file.value()->discard();
+  if (!status.ok()) complain_once(status.message());
+}
+
 int stop_logging(Handle& handle) {
   const auto begin = monotonic_ns();
   const int code = drain_for_close(handle);
@@ -214,6 +231,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->amode = amode;
   handle->path = absolute_path(filename);
   if ((amode & MPI_MODE_SEQUENTIAL) == 0) start_logging(*handle, comm);
+  if (!handle->logs) handle->identity = identity_at(handle->path);
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);
   return code;
@@ -232,14 +250,7 @@ int file_close(MPI_File* fh) {
 }
 
 int file_delete(const char* filename, MPI_Info info) {
-  if (Job* job = filename == nullptr ? nullptr : Process::instance().joined()) {
-    const std::string path = absolute_path(filename);
-    // Discarded first, or a crash between the two would bring the file's bytes back from the dead.
-    if (const std::shared_ptr<File> file = path.empty() ? nullptr : job->find(path)) {
-      const Status status = file->discard();
-      if (!status.ok()) complain_once(status.message());
-    }
-  }
+  if (filename != nullptr) discard_log(absolute_path(filename));
   return next_functions.File_delete.next()(filename, info);
 }
 

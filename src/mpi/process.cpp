@@ -54,6 +54,11 @@ uint64_t random_id() {
   return id;
 }
 
+// Without it all goes on, with more look-ups.
+void keep(Result<std::unique_ptr<Rendezvous>> made, std::unique_ptr<Rendezvous>* into) {
+  if (made.ok()) *into = std::move(made).value();
+}
+
 }  // namespace
 
 Hints site_hints(bool say) {
@@ -84,16 +89,45 @@ void Process::start() {
   int all_want = 0;
   mpi().Allreduce(&wanted, &all_want, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all_want == 0 || !all_on_this_node(ranks_)) return;
-  if (rank_ == 0) id_ = random_id();
-  mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  share_identity();
   can_log_ = true;
+}
+
+void Process::share_identity() {
+  if (rank_ == 0) {
+    id_ = random_id();
+    keep(Rendezvous::create(id_), &rendezvous_);
+  }
+  mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  if (rank_ != 0) keep(Rendezvous::open(id_), &rendezvous_);
+  const int have = rendezvous_ ? 1 : 0;
+  int all_have = 0;
+  mpi().Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (rank_ == 0) Rendezvous::remove_name(id_);
+  if (all_have == 0) rendezvous_.reset();
+}
+
+// Where the first rank has put its log, all do, or they would not see each other's.
+Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
+  JobOptions options = job_options(hints, id_, rank_, ranks_);
+  if (!rendezvous_) return Job::join(options);
+  options.files_logged = &rendezvous_->files_logged();
+  std::unique_ptr<Job> job;
+  PMIO_TRY(rendezvous_->with_directory(options.directory, [&](const std::string& directory) -> Status {
+    options.directory = directory;
+    Result<std::unique_ptr<Job>> joined = Job::join(options);
+    if (!joined.ok()) return joined.status();
+    job = std::move(joined).value();
+    return {};
+  }));
+  return job;
 }
 
 Result<Job*> Process::job(const Hints& hints) {
   const std::lock_guard lock(mutex_);
   if (job_) return job_.get();
   if (!join_error_.ok()) return join_error_;
-  Result<std::unique_ptr<Job>> joined = Job::join(job_options(hints, id_, rank_, ranks_));
+  Result<std::unique_ptr<Job>> joined = join(hints);
   if (!joined.ok()) {
     join_error_ = joined.status();
     return join_error_;
@@ -102,12 +136,24 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_ = hints;
   hints_.directory = job_->options().directory;
   hints_.log_bytes = job_->options().capacity_bytes;
+  joined_.store(job_.get(), std::memory_order_release);
   return job_.get();
 }
 
-Job* Process::joined() {
-  const std::lock_guard lock(mutex_);
-  return job_.get();
+std::optional<uint64_t> Process::files_logged() const {
+  if (!rendezvous_) return std::nullopt;
+  // Acquire: what was logged before the count was raised is there for those who look for it now.
+  return rendezvous_->files_logged().load(std::memory_order_acquire);
+}
+
+Job* Process::joined_or_wanted(const Hints& hints) {
+  if (Job* known = joined(); known != nullptr || files_logged() == 0) return known;
+  const Result<Job*> job = this->job(hints);
+  if (!job.ok()) {
+    complain_once(job.status().message() + "; what other ranks have logged cannot be seen");
+    return nullptr;
+  }
+  return job.value();
 }
 
 Hints Process::job_hints() {
@@ -124,6 +170,7 @@ void Process::finish() {
   leave_open_files_to_library();
   report(level);
   const std::lock_guard lock(mutex_);
+  joined_.store(nullptr, std::memory_order_release);
   job_.reset();
 }
 

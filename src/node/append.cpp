@@ -134,6 +134,9 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
   shared.salt.store(writer->salt(), std::memory_order_release);
   if (cell->cells.load(std::memory_order_relaxed) <= free_cell) {
     cell->cells.store(free_cell + 1, std::memory_order_release);
+    // Release: who reads the raised count sees the cell.
+    if (free_cell == 0 && job->options.files_logged != nullptr)
+      job->options.files_logged->fetch_add(1, std::memory_order_release);
   }
   owned.push_back(Owned{segment, std::move(writer).value(), free_cell});
   open = true;

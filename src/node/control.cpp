@@ -10,7 +10,7 @@ namespace pmio {
 
 size_t control_bytes(uint32_t ranks) { return sizeof(FileControl) + ranks * sizeof(RankCell); }
 
-static void init_mutex(pthread_mutex_t* mutex) {
+void init_shared_mutex(pthread_mutex_t* mutex) {
   pthread_mutexattr_t attributes;
   PMIO_ASSERT(pthread_mutexattr_init(&attributes) == 0);
   PMIO_ASSERT(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0);
@@ -24,9 +24,9 @@ void init_control(FileControl* control, uint32_t ranks) {
   control->boot = this_boot();
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
-  init_mutex(&control->drain_mutex);
-  init_mutex(&control->index_mutex);
-  init_mutex(&control->claim_mutex);
+  init_shared_mutex(&control->drain_mutex);
+  init_shared_mutex(&control->index_mutex);
+  init_shared_mutex(&control->claim_mutex);
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
 }
 

@@ -128,6 +128,9 @@ struct FileControl {
   RankCell cells[];  // ranks of them
 };
 
+// Robust and process-shared, for RobustLock.
+void init_shared_mutex(pthread_mutex_t* mutex);
+
 size_t control_bytes(uint32_t ranks);
 // Initialises zeroed memory.
 void init_control(FileControl* control, uint32_t ranks);

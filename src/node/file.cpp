@@ -85,7 +85,7 @@ Status File::sync() {
 
 bool File::ever_logged() const {
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
-    if (impl_->control->cells[rank].appended.load(std::memory_order_acquire) != 0) return true;
+    if (impl_->control->cells[rank].cells.load(std::memory_order_acquire) != 0) return true;
   }
   return false;
 }

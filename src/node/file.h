@@ -56,7 +56,8 @@ class File {
   // Size of the file: the target's or the end of the last logged byte, whichever is larger.
   Result<uint64_t> size_bytes();
 
-  // True if any local rank has logged anything since the file was opened by the first of them.
+  // True if any local rank has logged anything, or is about to, since the file was opened by the first of
+  // them.
   bool ever_logged() const;
   // Somebody wrote the target behind the log's back (a call handed on): drop cached, already drained bytes.
   void invalidate_cache();

@@ -286,7 +286,10 @@ static Result<std::unique_ptr<TargetFile>> open_target(const std::string& path, 
   // process.
   auto target = TargetFile::open(path, TargetFile::Access::read_write);
   if (target.ok()) return target;
-  if (read_only) return TargetFile::open(path, TargetFile::Access::read_only);
+  if (read_only) {
+    auto readable = TargetFile::open(path, TargetFile::Access::read_only);
+    if (readable.ok()) return readable;
+  }
   return target.status().code() == Code::access ? TargetFile::open(path, TargetFile::Access::write_only)
                                                 : std::move(target);
 }
@@ -333,25 +336,29 @@ Status Job::require_descriptors() const {
               "files at once"};
 }
 
-std::shared_ptr<File> Job::find(const std::string& path) {
+Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std::string& path) {
   Impl& impl = *impl_;
-  auto identity = identity_of(path);
-  if (!identity.ok()) return nullptr;
-  const std::string key = file_key(*identity);
+  const std::string key = file_key(identity);
   {
     std::lock_guard lock(impl.files_mutex);
     if (auto at = impl.files.find(key); at != impl.files.end()) {
       if (auto file = at->second.lock()) return file;
     }
   }
-  if (access((impl.directory + "/file-" + key).c_str(), F_OK) != 0) return nullptr;
+  if (access((impl.directory + "/file-" + key).c_str(), F_OK) != 0) return std::shared_ptr<File>();
   OpenOptions options;
   options.path = path;
+  options.read_only = true;  // nothing is logged through it
   auto file = open(options);
-  if (!file.ok()) return nullptr;
-  std::lock_guard lock(impl.files_mutex);
-  (*file)->impl_->handles--;  // held by the caller's pointer only
-  return std::move(file).value();
+  if (!file.ok()) return file;
+  {
+    std::lock_guard lock(impl.files_mutex);
+    (*file)->impl_->handles--;  // held by the caller's pointer only
+  }
+  if (same_file((*file)->identity(), identity)) return file;
+  return Status(Code::invalid, "'" + path +
+                                   "' is another file by now, and what other ranks log to the one that "
+                                   "it was cannot be seen");
 }
 
 const JobOptions& Job::options() const { return impl_->options; }

@@ -16,12 +16,14 @@
 // all signals.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/status.h"
 #include "layout/provider.h"
+#include "log/format.h"
 #include "medium/medium.h"
 #include "stats/counters.h"
 
@@ -38,6 +40,8 @@ struct JobOptions {
   Durability durability = Durability::sync;
   bool background = true;               // drain while the program does something else
   MediumOpener open_log = open_medium;  // for the job's own directory
+  // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
+  std::atomic<uint64_t>* files_logged = nullptr;
 };
 
 class File;
@@ -62,9 +66,9 @@ class Job {
   // program's and its MPI library's: a further file should not be logged, which takes one descriptor more
   // than it takes without.
   Status require_descriptors() const;
-  // The open file of that path's identity in this process or, if only other local ranks have it, attached
-  // now; nullptr if no rank of the job has it open.
-  std::shared_ptr<File> find(const std::string& path);
+  // The open file of that identity in this process or, if only other local ranks have it, attached now by
+  // path; nullptr if no rank of the job has it open. An error: some rank has, but it cannot be attached.
+  Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
 
   const JobOptions& options() const;
   const std::string& directory() const;  // the job's own

@@ -44,7 +44,7 @@ inline std::vector<std::byte> contents(const std::string& path) {
 }
 
 inline std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t ranks, uint64_t capacity,
-                                 bool background) {
+                                 bool background, std::atomic<uint64_t>* files_logged = nullptr) {
   JobOptions options;
   options.directory = scratch.log_;
   options.id = std::hash<std::string>()(scratch.log_);  // nobody else's, who would share the index
@@ -53,6 +53,7 @@ inline std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t
   options.capacity_bytes = capacity;
   options.background = background;
   options.index_bytes = scratch.index_bytes_;
+  options.files_logged = files_logged;
   auto job = Job::join(options);
   EXPECT_TRUE(job.ok()) << job.status().message();
   return std::move(job).value();
@@ -64,11 +65,12 @@ struct Rank {
 };
 
 inline std::vector<Rank> open_all(const Scratch& scratch, const std::string& path, uint32_t ranks,
-                                  uint64_t capacity, bool background = false) {
+                                  uint64_t capacity, bool background = false,
+                                  std::atomic<uint64_t>* files_logged = nullptr) {
   std::vector<Rank> all;
   for (uint32_t rank = 0; rank < ranks; rank++) {
     Rank one;
-    one.job = join(scratch, rank, ranks, capacity, background);
+    one.job = join(scratch, rank, ranks, capacity, background, files_logged);
     Job::OpenOptions options;
     options.path = path;
     auto file = one.job->open(options);

@@ -1,0 +1,78 @@
+#include "node/rendezvous.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "base/file_descriptor.h"
+#include "medium/job_name.h"
+#include "node/control.h"
+
+namespace pmio {
+
+struct Rendezvous::Memory {
+  alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
+  alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards directory
+  char directory[PATH_MAX];                        // empty: nobody has joined
+};
+
+static std::string name_of(uint64_t job) { return "/pmio-" + job_name(job); }
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::map(int fd, const std::string& name) {
+  void* address = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) return Status::from_errno(errno, "cannot map the shared memory '" + name + "'");
+  return std::unique_ptr<Rendezvous>(new Rendezvous(static_cast<Memory*>(address)));
+}
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::create(uint64_t job) {
+  const std::string name = name_of(job);
+  const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.ok()) return Status::from_errno(errno, "cannot create the shared memory '" + name + "'");
+  // Reserved, or the first touch of a full file system would be fatal.
+  Status status;
+  if (const int error = posix_fallocate(fd.get(), 0, sizeof(Memory)))
+    status = Status::from_errno(error, "cannot reserve the shared memory '" + name + "'");
+  auto made = status.ok() ? map(fd.get(), name) : status;
+  if (made.ok())
+    init_shared_mutex(&(*made)->memory_->mutex);
+  else
+    remove_name(job);
+  return made;
+}
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::open(uint64_t job) {
+  const std::string name = name_of(job);
+  const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
+  if (!fd.ok()) return Status::from_errno(errno, "cannot open the shared memory '" + name + "'");
+  struct stat facts {};
+  if (fstat(fd.get(), &facts) != 0) return Status::from_errno(errno, "cannot examine '" + name + "'");
+  if (facts.st_uid != geteuid() || facts.st_size != sizeof(Memory))
+    return Status(Code::access, "the shared memory '" + name + "' is not this job's");
+  return map(fd.get(), name);
+}
+
+void Rendezvous::remove_name(uint64_t job) { shm_unlink(name_of(job).c_str()); }
+
+Rendezvous::~Rendezvous() { munmap(memory_, sizeof(Memory)); }
+
+std::atomic<uint64_t>& Rendezvous::files_logged() { return memory_->files_logged; }
+
+Status Rendezvous::with_directory(const std::string& proposed,
+                                  const std::function<Status(const std::string&)>& join) {
+  if (proposed.empty() || proposed.size() >= sizeof memory_->directory)
+    return Status(Code::invalid, "the name of the log directory is empty or too long; set PMIO_DIR");
+  const RobustLock lock(memory_->mutex);
+  if (memory_->directory[0] != '\0') return join(memory_->directory);
+  PMIO_TRY(join(proposed));
+  // The first byte last, in case this process dies here: it says that the rest is there.
+  std::memcpy(memory_->directory + 1, proposed.c_str() + 1, proposed.size());
+  std::atomic_ref<char>(memory_->directory[0]).store(proposed[0], std::memory_order_release);
+  return {};
+}
+
+}  // namespace pmio

@@ -1,0 +1,47 @@
+// Memory that the processes of a job on this node share from MPI_Init on, whether they have joined the job
+// (node/job.h) or not: where its logs are, and whether there may be news in them.
+//
+// A process that hands calls on learns from it, without a system call, that no log can have got anything
+// since it last looked. The memory has a name in /dev/shm only until all have opened it.
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace pmio {
+
+class Rendezvous {
+ public:
+  // One process creates it and removes its name; the others open it in between.
+  static Result<std::unique_ptr<Rendezvous>> create(uint64_t job);
+  static Result<std::unique_ptr<Rendezvous>> open(uint64_t job);
+  static void remove_name(uint64_t job);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  // How often a rank has begun to log to a file; 0: nobody has logged anything. Raised after the rank's first
+  // segment of the file can be seen in the file's control block and before the call that needed it returns.
+  // So who learns that a write has returned, by whatever means, reads the raised count; who then looks for
+  // logs finds that file's. And who found no log of a file need not look again while the count is the same.
+  std::atomic<uint64_t>& files_logged();
+
+  // Calls `join` with the log directory of the first process for which it succeeded; with `proposed` where
+  // there is none. Others that come meanwhile wait.
+  Status with_directory(const std::string& proposed, const std::function<Status(const std::string&)>& join);
+
+ private:
+  struct Memory;
+  explicit Rendezvous(Memory* memory) : memory_(memory) {}
+  static Result<std::unique_ptr<Rendezvous>> map(int fd, const std::string& name);
+  Memory* memory_;
+};
+
+}  // namespace pmio
