@@ -64,8 +64,8 @@ def main():
         bed.must("on", HOSTS[0], "chmod", "777", "/mnt/pfs")
         jobs = kill_a_job(bed, mpi, directory)
         for host, (code, output) in zip(HOSTS, jobs):
-            logs = bed.must("on", host, "cat", f"/mnt/pfs/logs-{host}")
-            checking.check(f"{host}: the job was killed, with a log", code not in (0, None) and "job-" in logs, output)
+            _, logs = bed.run("on", host, "cat", f"/mnt/pfs/logs-{host}")
+            checking.check(f"{host}: the job was killed, with a log", code not in (0, None) and "/job-" in logs, f"{code}: {output}{logs}")
         bed.must("on", "login", "srun", "--exclusive", "--nodes=2", "--chdir=/", "true")  # when the epilogs are over
         for host in HOSTS:
             copy = directory / f"file-{host}"
