@@ -77,6 +77,7 @@ Status File::Impl::make_room() {
 Status File::Impl::new_segment() {
   uint64_t waited_from = 0;
   for (;;) {
+    const uint64_t releases = job->pool->releases();
     auto segment = job->pool->acquire();
     if (segment.ok()) {
       if (waited_from != 0) count(job->counters.append_wait_ns, monotonic_ns() - waited_from);
@@ -92,11 +93,12 @@ Status File::Impl::new_segment() {
       PMIO_TRY(drainer->drain());
       if (free_oldest_drained()) continue;
     }
-    bool contested = false;
-    if (job->recycle_elsewhere(*this, &contested)) continue;
+    if (job->recycle_elsewhere(*this)) continue;
     PMIO_TRY(job->drain_all());
-    // Another thread that holds segments either goes on with them, and lets its lock go, or frees its own.
-    if (!job->recycle_elsewhere(*this, &contested) && !contested) return segment.status();
+    if (job->recycle_elsewhere(*this)) continue;
+    // Other threads hold them all, or did when this one looked: to append, to close a file, to touch their
+    // pages. None of them waits for this one.
+    if (!job->pool->await_release(releases)) return segment.status();
   }
 }
 
@@ -171,14 +173,6 @@ void File::Impl::detach(size_t position) {
   job->pool->release(gone.segment);
 }
 
-bool File::Impl::holds_segments() const {
-  const uint32_t cells = cell->cells.load(std::memory_order_acquire);
-  for (uint32_t i = 0; i < cells; i++) {
-    if (cell->segments[i].salt.load(std::memory_order_relaxed) != 0) return true;
-  }
-  return false;
-}
-
 bool File::Impl::free_oldest_drained() {
   for (size_t i = 0; i < owned.size(); i++) {
     const SegmentCell& shared = cell->segments[owned[i].cell];
@@ -192,7 +186,7 @@ bool File::Impl::free_oldest_drained() {
 Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
   Impl& impl = *impl_;
   if (bytes == 0) return {};
-  // They come from memory while the clock is read, which waits for all loads but not for these.
+  // The data's first bytes come from memory while the clock is read, which waits for all other loads.
   prefetch_to_read(data, bytes);
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();

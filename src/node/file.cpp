@@ -52,9 +52,12 @@ File::Impl::~Impl() {
   if (control == nullptr) return;
   add_up();
   if (has_left) return;
-  if (!undrained) {
+  {
     std::lock_guard lock(append_mutex);
-    while (!owned.empty()) detach(0);
+    if (undrained) {
+      for (const Owned& each : owned) job->pool->keep(each.segment);
+    }
+    while (!undrained && !owned.empty()) detach(0);
   }
   leave();
 }

@@ -36,9 +36,9 @@ struct Job::Impl {
   // What the log acknowledged survives a power failure, so what the drain takes out of it has to as well.
   bool outlives_node() const;
   std::vector<std::shared_ptr<File>> open_files();
-  // Frees a drained segment of some file of this process whose append lock is free. *contested: none, but a
-  // file that another thread appends to holds some. The caller holds own's append lock.
-  bool recycle_elsewhere(const File::Impl& own, bool* contested);
+  // Frees a drained segment of some file of this process whose append lock is free. The caller holds own's
+  // append lock.
+  bool recycle_elsewhere(const File::Impl& own);
   // Drains all files of this process.
   Status drain_all();
   // A File for an opened target; creates the control block and the ledger if this is the first process.
@@ -126,7 +126,6 @@ struct File::Impl {
   Status make_room();  // append_mutex held; on return owned.back() has room
   Status new_segment();
   bool free_oldest_drained();    // append_mutex held
-  bool holds_segments() const;   // a moment ago, where append_mutex is not held
   void detach(size_t position);  // gives owned[position] back
   Status attach_segment(SegmentPool::Segment* segment);
   void note(uint64_t begin, uint64_t end);  // that a record has been appended

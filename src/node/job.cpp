@@ -162,13 +162,11 @@ std::vector<std::shared_ptr<File>> Job::Impl::open_files() {
   return open;
 }
 
-bool Job::Impl::recycle_elsewhere(const File::Impl& own, bool* contested) {
-  *contested = false;
+bool Job::Impl::recycle_elsewhere(const File::Impl& own) {
   for (const auto& file : open_files()) {
     if (file->impl_.get() == &own) continue;
     std::unique_lock lock(file->impl_->append_mutex, std::try_to_lock);
     if (lock.owns_lock() && file->impl_->free_oldest_drained()) return true;
-    if (!lock.owns_lock() && file->impl_->holds_segments()) *contested = true;
   }
   return false;
 }

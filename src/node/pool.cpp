@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "log/format.h"
 
@@ -10,6 +11,7 @@ namespace pmio {
 constexpr size_t kLargestSegment = 64 << 20;
 constexpr size_t kSegmentUnit = 64 << 10;
 constexpr uint32_t kFewestSegments = 4;
+constexpr auto kMoment = std::chrono::milliseconds(1);
 
 size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes) {
   const size_t wish = capacity_bytes / 64 / kSegmentUnit * kSegmentUnit;
@@ -27,7 +29,10 @@ SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes)
       limit_(std::max<uint32_t>(kFewestSegments, static_cast<uint32_t>(capacity_bytes / segment_bytes_))) {}
 
 Result<SegmentPool::Segment*> SegmentPool::create_locked() {
-  if (segments_.size() >= limit_) return Status(Code::no_space, "all segments of the log are in use");
+  if (segments_.size() >= limit_)
+    return Status(Code::no_space,
+                  "all segments of the log are in use, by files that could not be written if they are "
+                  "closed: 'pmio recover' can write those when the job has ended");
   auto segment = std::make_unique<Segment>();
   segment->slot = static_cast<uint32_t>(segments_.size());
   auto region = medium_.create(segment_name(rank_, segment->slot), segment_bytes_);
@@ -70,10 +75,36 @@ Status SegmentPool::require_one() {
   return created.ok() ? Status() : created.status();
 }
 
+void SegmentPool::release_locked(Segment* segment) {
+  PMIO_ASSERT(segment->busy && !segment->kept);
+  segment->busy = false;
+  releases_++;
+  released_.notify_all();
+}
+
 void SegmentPool::release(Segment* segment) {
   std::lock_guard lock(mutex_);
+  release_locked(segment);
+}
+
+void SegmentPool::keep(Segment* segment) {
+  std::lock_guard lock(mutex_);
   PMIO_ASSERT(segment->busy);
-  segment->busy = false;
+  segment->kept = true;
+}
+
+uint64_t SegmentPool::releases() const {
+  std::lock_guard lock(mutex_);
+  return releases_;
+}
+
+bool SegmentPool::await_release(uint64_t seen) {
+  std::unique_lock lock(mutex_);
+  const auto all_kept =
+      std::all_of(segments_.begin(), segments_.end(), [](const auto& s) { return s->kept; });
+  if (releases_ == seen && all_kept) return false;
+  released_.wait_for(lock, kMoment, [&] { return releases_ != seen; });
+  return true;
 }
 
 uint32_t SegmentPool::in_use() const {
@@ -114,7 +145,7 @@ void SegmentPool::prefault(uint32_t ahead) {
     Medium::prefault(*cold->region, 0, segment_bytes_);
     std::lock_guard lock(mutex_);
     cold->warm = true;
-    cold->busy = false;
+    release_locked(cold);
   }
 }
 

@@ -4,6 +4,7 @@
 // Threads: any. Nothing is shared with other processes; they map a segment by its name.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -25,12 +26,21 @@ class SegmentPool {
     std::unique_ptr<Region> region;
     bool warm = false;  // all its pages have been touched
     bool busy = false;
+    bool kept = false;  // busy for ever
   };
 
   // A free segment; no_space where all are in use or the medium is full (then the pool shrinks to what it
   // has).
   Result<Segment*> acquire();
   void release(Segment* segment);
+  // The segment of a file that could not be drained: it stays on the medium, and is never free again.
+  void keep(Segment* segment);
+  // How often a segment has become free. Read before acquire(), it tells await_release() what acquire() has
+  // seen.
+  uint64_t releases() const;
+  // Waits a moment for more releases than `seen`. False: none can come, for all segments that the log can
+  // have are kept.
+  bool await_release(uint64_t seen);
   // There is at least one segment, or the reason why none can be made. Called before anything is
   // acknowledged.
   Status require_one();
@@ -51,10 +61,13 @@ class SegmentPool {
 
  private:
   Result<Segment*> create_locked();
+  void release_locked(Segment* segment);
   Medium& medium_;
   const uint32_t rank_;
   const size_t segment_bytes_;
   mutable std::mutex mutex_;
+  std::condition_variable released_;
+  uint64_t releases_ = 0;
   uint32_t limit_;
   std::vector<std::unique_ptr<Segment>> segments_;
 };

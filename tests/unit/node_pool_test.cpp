@@ -1,0 +1,70 @@
+// Who waits for a segment gets one as long as one can come, and is told where none can.
+#include "node/pool.h"
+
+#include <thread>
+
+#include "node_fixture.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kCapacity = 4 * kMinSegmentBytes;
+
+// Each thread's segment is another one's that has just closed its file: at no moment of its search has a
+// thread seen it free.
+TEST(NodePool, ThreadsThatOpenAndCloseFilesShareALogOfFourSegments) {
+  constexpr int kThreads = 12;
+  constexpr int kTurns = 100;
+  const Scratch scratch;
+  const auto job = join(scratch, 0, 1, kCapacity, true);
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int number = 0; number < kThreads; number++) {
+    threads.emplace_back([&, number] {
+      const std::vector<std::byte> data(4000, static_cast<std::byte>(number + 1));
+      for (int turn = 0; turn < kTurns; turn++) {
+        Job::OpenOptions options;
+        options.path = scratch.files_ + "/" + std::to_string(number) + "-" + std::to_string(turn);
+        std::ofstream(options.path).flush();
+        auto file = job->open(options);
+        if (!file.ok()) {
+          failures++;
+          continue;
+        }
+        for (int i = 0; i < 3; i++) {
+          const Status status = (*file)->append(i * data.size(), data.data(), data.size(), CallNumber());
+          if (!status.ok() && failures++ == 0) ADD_FAILURE() << status.message();
+        }
+        if (!(*file)->release().ok()) failures++;
+        file = std::shared_ptr<File>();
+        std::vector<std::byte> expected;
+        for (int i = 0; i < 3; i++) expected.insert(expected.end(), data.begin(), data.end());
+        if (contents(options.path) != expected) failures++;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failures.load(), 0);
+}
+
+TEST(NodePool, OnlyKeptSegmentsEndTheWait) {
+  const Scratch scratch;
+  auto medium = open_medium(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  SegmentPool pool(**medium, 0, kCapacity);
+  std::vector<SegmentPool::Segment*> all;
+  const uint64_t before = pool.releases();
+  for (auto segment = pool.acquire(); segment.ok(); segment = pool.acquire()) all.push_back(*segment);
+  ASSERT_EQ(all.size(), pool.limit());
+  EXPECT_TRUE(pool.await_release(before));  // in vain, but one can still come
+  pool.release(all.back());
+  EXPECT_TRUE(pool.await_release(before));
+  EXPECT_EQ(*pool.acquire(), all.back());
+  const uint64_t seen = pool.releases();
+  for (SegmentPool::Segment* each : all) pool.keep(each);
+  EXPECT_FALSE(pool.acquire().ok());
+  EXPECT_FALSE(pool.await_release(seen));
+}
+
+}  // namespace
+}  // namespace pmio
