@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,8 +48,9 @@ struct Handle {
   // opened with until the handle is handed on.
   FileView view;
   HeldType etype, filetype;
-  std::mutex pointer_mutex;  // guards position
-  int64_t position = 0;
+  std::atomic<int64_t> position{0};
+  // Raised without fetch_add, which would wait for all that the call before has stored: no two threads are in
+  // collective calls on one handle.
   std::atomic<uint32_t> collective_writes{0};
   uint32_t open = 0;  // CallNumber::open
 

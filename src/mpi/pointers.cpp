@@ -48,18 +48,18 @@ Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
 
 Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {
   if (!handle.logs) return std::nullopt;
-  const std::lock_guard lock(handle.pointer_mutex);
+  int64_t position = handle.position.load(std::memory_order_relaxed);
   int64_t target = 0;
-  if (const int code = seek_target(handle, offset, whence, handle.position, &target))
-    return raise_code(handle, code);
-  handle.position = target;
+  do {
+    if (const int code = seek_target(handle, offset, whence, position, &target))
+      return raise_code(handle, code);
+  } while (!handle.position.compare_exchange_weak(position, target, std::memory_order_relaxed));
   return MPI_SUCCESS;
 }
 
 Answer file_get_position(Handle& handle, MPI_Offset* offset) {
   if (!handle.logs) return std::nullopt;
-  const std::lock_guard lock(handle.pointer_mutex);
-  *offset = handle.position;
+  *offset = handle.position.load(std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 

@@ -64,10 +64,8 @@ Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& mem
 // Both pointers move before the access, and by what is asked for (MPI 4.1, 14.4.1), so that other threads and
 // other ranks go on behind it meanwhile.
 int64_t take_individual(Handle& handle, const Memory& memory) {
-  const std::lock_guard lock(handle.pointer_mutex);
-  const int64_t start = handle.position;
-  handle.position += static_cast<int64_t>(handle.view.etypes_in(memory.bytes()));
-  return start;
+  return handle.position.fetch_add(static_cast<int64_t>(handle.view.etypes_in(memory.bytes())),
+                                   std::memory_order_relaxed);
 }
 
 Result<int64_t> take_shared(Handle& handle, const Transfer& t, const Memory& memory) {
@@ -98,8 +96,9 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   }
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   const bool counts = t.collective && t.direction == Direction::write;
-  const CallNumber call(handle.open, counts ? ++handle.collective_writes : handle.collective_writes.load(),
-                        !counts);
+  const uint32_t number = handle.collective_writes.load(std::memory_order_relaxed) + (counts ? 1 : 0);
+  if (counts) handle.collective_writes.store(number, std::memory_order_relaxed);
+  const CallNumber call(handle.open, number, !counts);
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);

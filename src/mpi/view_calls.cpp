@@ -76,7 +76,6 @@ Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Da
   // Nobody else must know, and the library has the tiles that the view leaves out.
   if (handle.ranks == 1 && !view->filetype->monotonic) return leave_view_to_library(handle);
   HeldType held_etype(etype), held_filetype(filetype);
-  const std::lock_guard lock(handle.pointer_mutex);
   handle.view = std::move(view.value());
   handle.etype = std::move(held_etype);
   handle.filetype = std::move(held_filetype);

@@ -11,6 +11,8 @@ namespace pmio {
 constexpr size_t kLargestSegment = 64 << 20;
 constexpr size_t kSegmentUnit = 64 << 10;
 constexpr uint32_t kFewestSegments = 4;
+// Each segment that the writer takes wakes the thread that touches the next.
+constexpr uint32_t kAhead = 2;
 constexpr auto kMoment = std::chrono::milliseconds(1);
 
 size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes) {
@@ -114,9 +116,7 @@ uint32_t SegmentPool::in_use() const {
 }
 
 uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
-  const uint32_t busy = in_use();
-  const uint32_t used = busy - std::min(busy, without_data);
-  return used == 0 ? 0 : std::max(2u, used);
+  return in_use() > without_data ? kAhead : 0;
 }
 
 void SegmentPool::prefault(uint32_t ahead) {
