@@ -21,11 +21,14 @@ foreach(tag IN LISTS tags)
 endforeach()
 
 # Long ones: ctest -C nightly -L nightly. Without the configuration they are not run.
+function(pmio_add_nightly_test name timeout script)
+  add_test(NAME ${name} CONFIGURATIONS nightly
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../${script} --build ${CMAKE_BINARY_DIR} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT ${timeout} RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+endfunction()
 foreach(tag IN LISTS tags)
-  add_test(NAME leaks_nightly.${tag} CONFIGURATIONS nightly
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../leaks.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --times 20000)
-  set_tests_properties(leaks_nightly.${tag} PROPERTIES LABELS nightly TIMEOUT 1800 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  pmio_add_nightly_test(leaks_nightly.${tag} 1800 leaks.py --mpi ${tag} --times 20000)
+  pmio_add_nightly_test(many_files_nightly.${tag} 1800 compare_runs.py --mpi ${tag} --program many_files 10000 200)
 endforeach()
-add_test(NAME soak CONFIGURATIONS nightly
-  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../soak.py --build ${CMAKE_BINARY_DIR} --minutes 60)
-set_tests_properties(soak PROPERTIES LABELS nightly TIMEOUT 4200 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+# An hour of it: tests/soak.py --minutes 60
+pmio_add_nightly_test(soak 900 soak.py --minutes 5)
