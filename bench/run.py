@@ -2,10 +2,10 @@
 """Compares pmio with plain MPI-IO: the contestants take turns in one session, and medians are compared.
 
 Time-to-log is the time in the write calls, time-to-file that plus the close; reads are collective, before the close, of
-what another rank wrote. memcpy copies the same bytes, call by call, to warm memory of the log's medium and back: what the
-machine can do at best, and the reason where a target lies beyond it. "checked copy" also reads the clock and takes a
-CRC-32C per call, as any log must that orders its records and tells torn ones. Where a contestant is too slow for the whole amount it writes less, and rates are compared; the
-table says so. Every run checks every byte.
+what another rank wrote. memcpy copies the same bytes, call by call, to warm memory of the log's medium and back: what
+the machine can do at best, and the reason where a target lies beyond it. "checked copy" also reads the clock and takes
+a CRC-32C per call, as any log must that orders its records and tells torn ones. Where a contestant is too slow for the
+whole amount it writes less, and rates are compared; the table says so. Every run checks every byte.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """

@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "medium/default_directory.h"
+#include "mpi/choose_again.h"
 #include "recover/leftovers.h"
 #include "run_choose.h"
 
@@ -27,6 +28,7 @@ struct Options {
   std::string directory, log_size, mode, hints, tag;
   int statistics = -1;
   bool outermost = false;
+  bool again = false;  // by a runtime library for another MPI: mpi/choose_again.h
   std::vector<std::string> program;
 };
 
@@ -87,6 +89,19 @@ Status preload(const std::string& runtime, bool outermost) {
   return {};
 }
 
+// The runtime library that is preloaded already, exchanged in its place for another.
+void exchange_runtime(const std::vector<Runtime>& runtimes, const std::string& runtime) {
+  const char* before = getenv("LD_PRELOAD");
+  std::string list = before == nullptr ? "" : before;
+  for (const Runtime& other : runtimes) {
+    const size_t at = list.find(other.path);
+    if (at == std::string::npos) continue;
+    list.replace(at, other.path.size(), runtime);
+    break;
+  }
+  setenv("LD_PRELOAD", list.c_str(), 1);
+}
+
 int become(const std::string& path, const std::vector<std::string>& program) {
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
@@ -111,9 +126,24 @@ void mention_leftovers() {
           dead, dead == 1 ? "job" : "jobs", directory.c_str(), directory.c_str());
 }
 
+// The first word is the program's file, those after it are its arguments, its name among them. Whatever is
+// wrong, the program must go on: the runtime library that it has says that there is no log.
+int run_again(std::vector<std::string> words) {
+  if (words.size() < 2) return fail("--again is for the runtime libraries", kUsage);
+  const std::string path = words.front();
+  words.erase(words.begin());
+  if (auto runtimes = load_runtimes(); runtimes.ok()) {
+    if (auto runtime = choose_runtime(*runtimes, path); runtime.ok())
+      exchange_runtime(*runtimes, runtime->path);
+  }
+  setenv(kChosenAgain, std::to_string(getpid()).c_str(), 1);
+  return become(path, words);
+}
+
 int run(Options options) {
   if (options.program.empty())
     return fail("no program given; usage: mpiexec -n N pmio run [options] -- ./app args", kUsage);
+  if (options.again) return run_again(std::move(options.program));
   const std::string& name = options.program.front();
   if (is_launcher(name)) {
     return fail(
@@ -139,6 +169,8 @@ int run(Options options) {
   set_if_given("PMIO_MODE", options.mode);
   set_if_given("PMIO_HINTS", options.hints);
   if (options.statistics >= 0) setenv("PMIO_STATS", std::to_string(options.statistics).c_str(), 1);
+  setenv(kRunCommand, (executable_directory() + "/pmio").c_str(), 1);
+  unsetenv(kChosenAgain);
   mention_leftovers();
   return become(path, options.program);
 }
@@ -158,6 +190,7 @@ void add_run(CLI::App& app) {
                       "Runtime library to take, such as mpich-4.0.2, instead of finding it out");
   command->add_flag("--outermost", options->outermost,
                     "Stand before what LD_PRELOAD holds already, which then sees what pmio hands on only");
+  command->add_flag("--again", options->again)->group("");  // not for users: --help is silent about it
   command->footer("The program and its arguments follow, after -- where one likes.");
   command->callback([options] {
     options->program = program_words;

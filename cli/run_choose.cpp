@@ -9,20 +9,12 @@
 #include <fstream>
 #include <limits>
 
+#include "mpi/family.h"
+
 namespace pmio::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct KnownSoname {
-  const char* soname;
-  const char* family;
-};
-// Intel MPI and MVAPICH carry MPICH's soname and its ABI.
-constexpr KnownSoname kSonames[] = {{"libmpi.so.12", "mpich"},
-                                    {"libmpich.so.12", "mpich"},
-                                    {"libmpi.so.40", "openmpi"},
-                                    {"libmpi_abi.so.1", "abi"}};
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
@@ -96,10 +88,8 @@ const char* family_of_launcher_name(const std::string& name) {
 
 std::optional<MpiLibrary> find_mpi(const std::vector<LoadedLibrary>& libraries) {
   for (const LoadedLibrary& library : libraries) {
-    const std::string name = file_name(library.name);
-    for (const KnownSoname& known : kSonames) {
-      if (!library.path.empty() && name == known.soname) return MpiLibrary{library.path, known.family};
-    }
+    const char* family = family_of_library(library.name);
+    if (!library.path.empty() && family != nullptr) return MpiLibrary{library.path, family};
   }
   return std::nullopt;
 }

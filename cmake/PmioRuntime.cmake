@@ -31,7 +31,8 @@ function(pmio_add_runtime tag sources)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME pmio-${tag} EXPORT_NAME runtime-${tag} LINK_DEPENDS ${exports})
   target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
-  target_compile_definitions(${target} PRIVATE PMIO_VERSION="${PROJECT_VERSION}")
+  get_property(family GLOBAL PROPERTY PMIO_MPI_FAMILY_${tag})
+  target_compile_definitions(${target} PRIVATE PMIO_VERSION="${PROJECT_VERSION}" PMIO_MPI_FAMILY="${family}")
   # A program that links it has every MPI function from it: the linker would drop the MPI library, which comes after.
   target_link_libraries(${target} PRIVATE pmio_core pmio_mpi_${tag} ${CMAKE_DL_LIBS} INTERFACE pmio_api -Wl,--no-as-needed)
   target_link_options(${target} PRIVATE

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""across_hosts.c by two ranks on each of two hosts, plain and under pmio, leaves the file that a plain run on one host leaves.
+"""across_hosts.c by two ranks on each of two hosts, plain and under pmio, leaves the file of a plain run on one host.
 
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
   across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun
 """
 
-import argparse
-from pathlib import Path
-
+import checks
 import hosts  # and where harness is
 import harness
 
@@ -21,13 +19,16 @@ def checksum(bed, host, name):
 def run_job(bed, options, name, where, command):
     """The complaint, or ''."""
     program = options.build / "tests" / "mpi" / f"across_hosts-{options.mpi}"
-    launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi, "-n", RANKS, "--hosts", ",".join(where)]
+    launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi]
+    launch += ["-n", RANKS, "--hosts", ",".join(where)]
     code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}")
     if code is None:
         return f"{name}: timed out\n{output}"
     # Open MPI 4's launcher may say more.
     expected = f"{len(where)} hosts"
-    return "" if code == 0 and expected in output.splitlines() else f"{name}: exit {code}, expected '{expected}'\n{output}"
+    if code == 0 and expected in output.splitlines():
+        return ""
+    return f"{name}: exit {code}, expected '{expected}'\n{output}"
 
 
 def compare(bed, options):
@@ -37,7 +38,8 @@ def compare(bed, options):
     if complaints:
         return complaints
     expected = checksum(bed, "c1", "one-host")
-    found = [(name, host) for name in ("plain", "pmio") for host in ("c1", "c2") if checksum(bed, host, name) != expected]
+    reads = [(name, host) for name in ("plain", "pmio") for host in ("c1", "c2")]
+    found = [(name, host) for name, host in reads if checksum(bed, host, name) != expected]
     complaints = [f"{name}: not the file of the plain run on one host, read on {host}" for name, host in found]
     for host in ("c1", "c2"):
         if jobs_left := bed.must("on", host, "find", "/dev/shm", "-name", "job-*"):
@@ -46,23 +48,19 @@ def compare(bed, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=hosts.ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", required=True, help="tag of the MPI")
+    parser = checks.parser(__doc__)
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--slurm", action="store_true", help="launch by Slurm")
     options = parser.parse_args()
-    options.build = options.build.resolve()
-    if options.mpi not in [mpi.tag for mpi in harness.load_mpis(options.build)]:
-        harness.skip(f"no runtime library for {options.mpi} in {options.build}")
+    options.mpi = harness.choose_mpi(options.build, options.mpi).tag
     if options.slurm:
         hosts.skip_without_slurm()
     with hosts.testbed(file_system=options.fs) as bed:
         if options.slurm:
             bed.must("slurm")
         complaints = compare(bed, options)
-    launcher = "by Slurm, " if options.slurm else ""
-    print("\n".join(complaints) or f"{options.mpi}: {launcher}{RANKS} ranks on 2 hosts, plain and under pmio, wrote the file of one host")
+    ranks = f"{'by Slurm, ' if options.slurm else ''}{RANKS} ranks on 2 hosts"
+    print("\n".join(complaints) or f"{options.mpi}: {ranks}, plain and under pmio, wrote the file of one host")
     return 1 if complaints else 0
 
 

@@ -6,13 +6,13 @@ Under pmio it must go through the log, or where that is --handed-on not, and lea
   compare_runs.py --mpi mpich-5.0.2 --program threads multiple
 """
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import checks
 import harness
 
 
@@ -29,9 +29,7 @@ def differences(plain, logged):
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    parser = checks.parser(__doc__)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--program", required=True)
     parser.add_argument("arguments", nargs="*")
@@ -40,9 +38,7 @@ def parse_options():
     parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
     parser.add_argument("--says", default="", help="what the run under pmio must say, among other things")
     parser.add_argument("--plain", action="append", default=[], help="one more argument, without pmio only")
-    options = parser.parse_args()
-    options.build = options.build.resolve()
-    return options
+    return parser.parse_args()
 
 
 def main():

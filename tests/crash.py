@@ -10,7 +10,6 @@ With --abort one rank calls MPI_Abort instead, and what the launcher does to the
   crash.py --kills 200 --mpi mpich-5.0.2 --ranks 2
 """
 
-import argparse
 import hashlib
 import mmap
 import random
@@ -23,6 +22,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "programs"))
+import checks
 import harness
 import mpi_processes
 
@@ -222,9 +222,7 @@ def run_round(options, mpi, number, kind=Round):
 
 
 def parse_options(description=__doc__):
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
+    parser = checks.parser(description)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
@@ -235,9 +233,7 @@ def parse_options(description=__doc__):
     parser.add_argument("--abort", action="store_true", help="by MPI_Abort, not by SIGKILL")
     parser.add_argument("--plain", action="store_true", help="no pmio, no recovery: tests the test")
     parser.add_argument("--verbose", action="store_true")
-    options = parser.parse_args()
-    options.build = options.build.resolve()
-    return options
+    return parser.parse_args()
 
 
 def run_rounds(options, kind):

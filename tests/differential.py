@@ -9,7 +9,6 @@ not always right. Its records are kept in the build directory and used again whi
   differential.py --seeds 17-17 --keep DIRECTORY                      leaves files and records for a look
 """
 
-import argparse
 import hashlib
 import random
 import shutil
@@ -19,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "programs"))
+import checks
 import harness
 import mpi_processes
 
@@ -145,9 +145,7 @@ def harness_memory():
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", help="tag of the MPI to test; default: the first")
+    parser = checks.parser(__doc__)
     parser.add_argument("--reference-build", type=Path, help="for the plain runs, where --build has sanitizers")
     parser.add_argument("--reference-mpi", help="tag of the plain MPI; default: the newest MPICH, else the same")
     parser.add_argument("--ranks", type=int, default=2)
@@ -161,20 +159,17 @@ def parse_options():
     parser.add_argument("--plain", action="store_true", help="no pmio: compare an MPI with the reference")
     parser.add_argument("--keep", type=Path, help="leave the files and records of the run under pmio here")
     options = parser.parse_args()
-    options.build = options.build.resolve()
     if options.reference_build:
         options.reference_build = options.reference_build.resolve()
     return options
 
 
 def choose_mpis(options):
+    subject = harness.choose_mpi(options.build, options.mpi)
     mpis = harness.load_mpis(options.build)
-    subjects = [mpi for mpi in mpis if options.mpi in (None, mpi.tag)]
-    if not subjects:
-        harness.skip(f"no runtime library for {options.mpi or 'any MPI'} in {options.build}")
     mpich = sorted((mpi for mpi in mpis if mpi.tag.startswith("mpich-")), key=lambda mpi: mpi.tag)
-    references = [mpi for mpi in mpis if mpi.tag == options.reference_mpi] or mpich[-1:] or subjects
-    return references[-1], subjects[0]
+    references = [mpi for mpi in mpis if mpi.tag == options.reference_mpi] or mpich[-1:] or [subject]
+    return references[-1], subject
 
 
 def main():

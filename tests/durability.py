@@ -27,11 +27,10 @@ def file_system(path):
 
 def main():
     options = checks.parser(__doc__).parse_args()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
+    mpi = harness.choose_mpi(options.build, options.mpi)
     scratch = tempfile.TemporaryDirectory(prefix="pmio-durability-", dir=options.build)
-    if not mpis or file_system(scratch.name) in ("tmpfs", "ramfs"):
+    if file_system(scratch.name) in ("tmpfs", "ramfs"):
         return harness.SKIPPED
-    mpi = mpis[0]
     faults = options.build / "lib" / "libpmio_faults.so"
     checking = checks.Checks()
 

@@ -131,11 +131,11 @@ class Hostile(checks.Checks):
 
 def main():
     options = checks.parser(__doc__).parse_args()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if os.geteuid() != 0 or not mpis:
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    if os.geteuid() != 0:
         return harness.SKIPPED
     with tempfile.TemporaryDirectory(prefix="pmio-hostile-") as scratch:
-        hostile = Hostile(options, mpis[0], Path(scratch))
+        hostile = Hostile(options, mpi, Path(scratch))
         hostile.full_file_system("64M")
         hostile.full_file_system("1M")
         hostile.log_directories()

@@ -71,6 +71,13 @@ class Faults(checks.Checks):
             code, output = self.pmio("recover", "--dir", logs)
             self.check(f"{name}: a recovery completes the file", code == 0 and is_complete(target, MIB), output)
 
+    def failing_settle(self):
+        target, logs = self.fresh()
+        code, output = self.job("unsettled", [target], logs, FAULTS=f"pwrite:EIO:/data/file:{ALWAYS}", FAULTS_CALLER="libpmio",
+                                PMIO_BACKGROUND="off")  # fmt: skip
+        self.check("calls that are handed on say what could not be drained before them", code == 0, output)
+        self.check("what could not be drained is kept and named", f"{logs}/job-" in output and any(logs.glob("job-*")), output)
+
     def passing_faults(self):
         """Nothing that a program has to hear of."""
         for fault in (f"pwrite:short:/data/file:{ALWAYS}", "pwrite:EINTR:/data/file:1-3", f"posix_fallocate:EOPNOTSUPP:/logs/:{ALWAYS}",
@@ -164,7 +171,7 @@ def main():
     mpi = harness.choose_mpi(options.build, options.mpi)
     with tempfile.TemporaryDirectory(prefix="pmio-faults-") as scratch:
         faults = Faults(options, mpi, Path(scratch))
-        for case in (faults.failing_calls, faults.passing_faults, faults.target_taken_away, faults.changed_after_the_crash,
+        for case in (faults.failing_calls, faults.failing_settle, faults.passing_faults, faults.target_taken_away, faults.changed_after_the_crash,
                      faults.moved_and_back, faults.clock_steps, faults.stopped_rank, faults.two_jobs):  # fmt: skip
             started = time.monotonic()
             case()

@@ -19,10 +19,9 @@ def main():
     parser = checks.parser(__doc__)
     parser.add_argument("--times", type=int, default=10000)
     options = parser.parse_args()
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if options.mpi in (None, mpi.tag)]
-    if not mpis or not Path("/dev/shm").is_dir():
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    if not Path("/dev/shm").is_dir():
         return harness.SKIPPED
-    mpi = mpis[0]
     with tempfile.TemporaryDirectory(prefix="pmio-leaks-", dir="/dev/shm") as scratch:
         logs = Path(scratch) / "logs"
         logs.mkdir(mode=0o700)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A user's job under Slurm is killed with bytes in pmio's logs, on two hosts; the epilog brings them into the files, as the user.
+"""A user's job under Slurm is killed with bytes in pmio's logs, on two hosts; the epilog, as the user, brings them into
+the files.
 
   slurm_recover.py --mpi mpich-5.0.2
 """
@@ -45,8 +46,10 @@ def kill_a_job(bed, mpi, directory):
     commands = []
     for host in HOSTS:
         job = f"unset LD_PRELOAD; ls -d /dev/shm/*/job-* > /mnt/pfs/logs-{host}; kill -9 $PPID"
-        words = ["srun", "--quiet", "--chdir=/", "--nodelist", host, "--ntasks=1", "env", "PMIO_BACKGROUND=off", "PMIO_LOG_SIZE=4M"]
-        words += [directory / "bin" / "pmio", "run", "--mpi", mpi.tag, "--", directory / "bin" / f"full_target-{mpi.tag}"]
+        words = ["srun", "--quiet", "--chdir=/", "--nodelist", host, "--ntasks=1"]
+        words += ["env", "PMIO_BACKGROUND=off", "PMIO_LOG_SIZE=4M"]
+        words += [directory / "bin" / "pmio", "run", "--mpi", mpi.tag, "--"]
+        words += [directory / "bin" / f"full_target-{mpi.tag}"]
         commands.append(bed.run("on", "login", *as_user, *words, f"/mnt/pfs/{host}", MIB, job))
     return commands
 
@@ -65,7 +68,8 @@ def main():
         jobs = kill_a_job(bed, mpi, directory)
         for host, (code, output) in zip(HOSTS, jobs):
             _, logs = bed.run("on", host, "cat", f"/mnt/pfs/logs-{host}")
-            checking.check(f"{host}: the job was killed, with a log", code not in (0, None) and "/job-" in logs, f"{code}: {output}{logs}")
+            killed = code not in (0, None) and "/job-" in logs
+            checking.check(f"{host}: the job was killed, with a log", killed, f"{code}: {output}{logs}")
         bed.must("on", "login", "srun", "--exclusive", "--nodes=2", "--chdir=/", "true")  # when the epilogs are over
         for host in HOSTS:
             copy = directory / f"file-{host}"

@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
 import checks
 import harness
-import mpi_processes
 from checks import MIB, is_complete
 
 

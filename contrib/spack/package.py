@@ -1,17 +1,23 @@
-# A Spack recipe, which has not been run with Spack yet. pmio is built from a checkout, for the one MPI of the spec:
+# A Spack recipe. pmio is built from a checkout, for the one MPI of the spec:
 #
-#   spack repo create ~/spack-pmio pmio_site   # says where it is; this file becomes packages/pmio/package.py there
+#   spack repo create ~/spack-pmio pmio_site   # says where it is; there this file becomes
+#                                              # packages/pmio/package.py
 #   spack repo add <that place>
 #   spack dev-build pmio@0.1.0 ^mpich          # in the checkout
+#
+# Run with Spack 0.23 (October 2024; CMakePackage and generator are spack.package's there, so that
+# a stand-in gave the first import), gcc 12, and MPICH 5.0.2 and Debian 12's libraries as
+# externals: `spec`, `dev-build`, and a job under the installed `pmio run`. Not with Spack 1 yet:
+# that the names imported and the packages named below exist there was looked up only.
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
 
 class Pmio(CMakePackage):
-    """Makes the MPI-IO of unmodified programs about as fast as the memory that is close to them: writes are appended to a
-    log in node-local memory and brought to the file in the background."""
+    """Makes the MPI-IO of unmodified programs about as fast as the memory that is close to them:
+    writes are appended to a log in node-local memory and brought to the file in the background."""
 
     version("0.1.0")
 
@@ -23,7 +29,7 @@ class Pmio(CMakePackage):
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3.9:", type="build")
-    depends_on("cli11@2.3:", type="build")
+    depends_on("cli11@2.1:", type="build")
     depends_on("nlohmann-json@3.11:", type="build")
     depends_on("isa-l@2.30:")
     depends_on("mpi")

@@ -13,20 +13,19 @@ namespace pmio {
 
 namespace {
 
-// Blocks so small that the copy finds in the first-level cache what the checksum has just read, and that
-// memcpy does not change over to `rep movs`, which is slower here (bench/append_bench.cpp).
+// Blocks so small that the copy finds in the first-level cache what the checksum has just read.
 constexpr size_t kCachedBlock = 1 << 10;
 constexpr size_t kStreamedBlock = 4 << 10;
 constexpr size_t kStreamFrom = 8 << 10;
 
+// A call of the C library's memcpy: inlined, where the length has a known bound, GCC puts `rep movs` in its
+// place, which is slower for small blocks (bench/append_bench.cpp).
 #if defined(__clang__)
-#define PMIO_OPAQUE [[gnu::noinline]]
+[[gnu::noinline]]
 #else
-#define PMIO_OPAQUE [[gnu::noipa]]
+[[gnu::noipa]]
 #endif
-
-// The library's own copy: where GCC knows a bound of the length it would put `rep movs` in its place.
-PMIO_OPAQUE void copy_block(std::byte* to, const std::byte* from, size_t length) {
+void copy_block(std::byte* to, const std::byte* from, size_t length) {
   std::memcpy(to, from, length);
 }
 

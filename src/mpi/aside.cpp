@@ -61,13 +61,20 @@ int step_aside(Handle& handle) {
   return code;
 }
 
-std::shared_ptr<File> settle(Handle& handle, bool will_write) {
+Answer settle(Handle& handle, bool will_write, bool collective, std::shared_ptr<File>* settled) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
-  if (!file || !file->ever_logged()) return nullptr;
-  if (const Status drained = file->drain(); !drained.ok()) complain_once(drained.message());
+  if (!file || !file->ever_logged()) return std::nullopt;
+  const Status drained = file->drain();
   if (will_write) file->invalidate_cache();
-  return file;
+  if (!drained.ok()) {
+    const int code = raise_error(handle, drained);
+    if (!collective) return code;
+    handle.unsettled = code;
+  } else if (settled != nullptr) {
+    *settled = std::move(file);
+  }
+  return std::nullopt;
 }
 
 }  // namespace pmio

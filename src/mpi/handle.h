@@ -66,6 +66,9 @@ struct Handle {
     uint64_t bytes = 0;
   } split;
 
+  // What settle could not drain, for the next call that can return it: where a collective call went to the
+  // library all the same, or the other ranks would wait.
+  std::atomic<int> unsettled{MPI_SUCCESS};
   std::atomic<bool> said_error{false};  // one line per handle is enough
 
   bool can_write() const { return (amode & MPI_MODE_RDONLY) == 0; }

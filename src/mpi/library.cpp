@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "mpi/family.h"
 #include "view/mpi_calls.h"
 
 namespace pmio {
@@ -64,17 +65,12 @@ void* require_mpi_symbol(const char* name) {
   return address;
 }
 
-// MPICH has a second library, for the MPI 5 ABI, with the same functions and other handles.
-static bool is_of_our_abi(const void* function) {
-#ifdef MPI_ABI_VERSION
-  constexpr bool kOurs = true;
-#else
-  constexpr bool kOurs = false;
-#endif
+// Another family's functions have the same names, but take our handles for something else.
+static bool is_of_our_family(const void* function) {
   Dl_info info{};
   if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return true;
-  const bool theirs = std::strstr(info.dli_fname, "libmpi_abi") != nullptr;
-  return theirs == kOurs || is_ours(const_cast<void*>(function));
+  const char* family = family_of_library(info.dli_fname);
+  return family == nullptr || std::strcmp(family, PMIO_MPI_FAMILY) == 0;
 }
 
 bool bind_mpi_library() {
@@ -84,7 +80,7 @@ bool bind_mpi_library() {
   complete = complete && mpi_functions.name != nullptr;
   PMIO_MPI_CALLS(PMIO_BIND)
 #undef PMIO_BIND
-  return complete && is_of_our_abi(reinterpret_cast<void*>(mpi_functions.Comm_rank));
+  return complete && is_of_our_family(reinterpret_cast<void*>(mpi_functions.Comm_rank));
 }
 
 }  // namespace pmio

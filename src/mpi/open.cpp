@@ -246,7 +246,7 @@ int file_close(MPI_File* fh) {
   if (handle->file) error = raise_code(*handle, stop_logging(*handle));
   const int code = next_functions.File_close.next()(fh);
   if (handle->comm != MPI_COMM_NULL) mpi().Comm_free(&handle->comm);
-  return error != MPI_SUCCESS ? error : code;
+  return error != MPI_SUCCESS ? error : told_by_library(*handle, code);
 }
 
 int file_delete(const char* filename, MPI_Info info) {

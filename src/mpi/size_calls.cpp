@@ -24,7 +24,9 @@ int drain_together(Handle& handle) {
 Answer file_set_size(Handle& handle, MPI_Offset size) {
   if (!handle.logs) {
     // All is drained, so that the file's own size counts from here on.
-    if (const std::shared_ptr<File> file = settle(handle, true)) file->truncated();
+    std::shared_ptr<File> file;
+    (void)settle(handle, true, true, &file);
+    if (file) file->truncated();
   }
   if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
@@ -37,8 +39,8 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
 }
 
 Answer file_preallocate(Handle& handle, MPI_Offset size) {
-  if (!handle.logs) settle(handle, true);
-  if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
+  if (!handle.logs) return settle(handle, true, true);
+  if (size < 0 || !handle.can_write()) return std::nullopt;
   // The library may do it by reading and rewriting the file: nothing may be drained meanwhile.
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_preallocate.next()(handle.real, size);
@@ -48,8 +50,8 @@ Answer file_preallocate(Handle& handle, MPI_Offset size) {
 }
 
 Answer file_get_size(Handle& handle, MPI_Offset* size) {
-  if (!handle.logs) settle(handle, false);
-  if (!handle.logs || size == nullptr) return std::nullopt;
+  if (!handle.logs) return settle(handle, false, false);
+  if (size == nullptr) return std::nullopt;
   const Result<uint64_t> bytes = handle.file->size_bytes();
   if (!bytes.ok()) return raise_error(handle, bytes.status());
   *size = static_cast<MPI_Offset>(bytes.value());
@@ -57,9 +59,9 @@ Answer file_get_size(Handle& handle, MPI_Offset* size) {
 }
 
 Answer file_sync(Handle& handle) {
-  if (!handle.logs) settle(handle, true);
+  if (!handle.logs) return settle(handle, true, true);
   // No barrier: some programs call it from one rank. A read-only handle gets the library's error.
-  if (!handle.logs || !handle.can_write()) return std::nullopt;
+  if (!handle.can_write()) return std::nullopt;
   Status status = handle.file->sync();
   if (status.ok()) status = handle.file->take_error();
   if (!status.ok()) return raise_error(handle, status);

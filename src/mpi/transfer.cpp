@@ -90,10 +90,7 @@ Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, CallNu
 
 // Nothing where the call is to be handed on.
 Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
-  if (!handle.logs) {
-    settle(handle, t.direction == Direction::write);
-    return std::nullopt;
-  }
+  if (!handle.logs) return settle(handle, t.direction == Direction::write, t.collective);
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   const bool counts = t.collective && t.direction == Direction::write;
   const uint32_t number = handle.collective_writes.load(std::memory_order_relaxed) + (counts ? 1 : 0);

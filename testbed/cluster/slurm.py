@@ -39,7 +39,7 @@ def check():
 
 
 def start(settings, prolog, epilog):
-    """Returns when all nodes take jobs. prolog, epilog: scripts that run on a node before and after each job, or None."""
+    """Returns when all nodes take jobs. prolog, epilog: scripts that a node runs before and after each job, or None."""
     check()
     file = settings.slurm_configuration
     place = file.parent
@@ -50,9 +50,11 @@ def start(settings, prolog, epilog):
     key = place / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o400)
-    scripts = [f"{kind}={os.path.abspath(script)}" for kind, script in (("Prolog", prolog), ("Epilog", epilog)) if script]
-    text = CONFIGURATION.format(name=settings.name, login=LOGIN, place=place, disk=DISK, scripts="\n".join(scripts), nodes=",".join(settings.compute))
-    file.write_text(text)
+    kinds = {"Prolog": prolog, "Epilog": epilog}
+    scripts = "\n".join(f"{kind}={os.path.abspath(script)}" for kind, script in kinds.items() if script)
+    nodes = ",".join(settings.compute)
+    values = {"name": settings.name, "login": LOGIN, "place": place, "disk": DISK, "scripts": scripts, "nodes": nodes}
+    file.write_text(CONFIGURATION.format(**values))
     (place / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # none is used, but it wants to know
     (place / "mpi.conf").write_text(f"PMIxCliTmpDirBase={TEMPORARY}\n")
     daemon = ["munged", "--key-file", key, "--socket", place / "munge.socket", "--pid-file", place / "munged.pid"]
@@ -68,7 +70,8 @@ def start(settings, prolog, epilog):
 def idle(settings):
     """How many nodes wait for work."""
     try:
-        return len(run(*enter(settings, LOGIN, ["sinfo", "--noheader", "--Node", "--states", "idle", "--format", "%N"])).split())
+        names = run(*enter(settings, LOGIN, ["sinfo", "--noheader", "--Node", "--states", "idle", "--format", "%N"]))
+        return len(names.split())
     except TestbedError:
         return 0  # the controller is not there yet
 

@@ -7,15 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
+
 enum { PIECE = 1312, PIECES = 64, CALLS = 16, CALL = PIECE * PIECES, SHARE = CALL * CALLS };
-
-static int rank, ranks, failures;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "across_hosts: rank %d: %s\n", rank, what);
-  ++failures;
-}
 
 static unsigned char byte_at(long long offset, int version) {
   return (unsigned char)(offset * 7 + offset / 251 + version * 101);
@@ -87,9 +81,7 @@ static void read_back(MPI_File file, int version) {
 
 int main(int argc, char** argv) {
   MPI_File file;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   const int hosts = count_hosts();
   const int opened = argc == 2 && MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
                                                 MPI_INFO_NULL, &file) == MPI_SUCCESS;
@@ -104,8 +96,7 @@ int main(int argc, char** argv) {
     free(data);
     check(MPI_File_close(&file) == MPI_SUCCESS, "close");
   }
-  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0 && failures == 0) printf("%d hosts\n", hosts);
-  MPI_Finalize();
-  return failures != 0;
+  const int failed = conclude();
+  if (rank == 0 && !failed) printf("%d hosts\n", hosts);
+  return failed;
 }

@@ -8,7 +8,7 @@ set_target_properties(pmio_faults PROPERTIES C_VISIBILITY_PRESET default)
 target_link_libraries(pmio_faults PRIVATE ${CMAKE_DL_LIBS})
 
 foreach(tag IN LISTS tags)
-  foreach(program IN ITEMS persist stopped opens)
+  foreach(program IN ITEMS persist stopped opens unsettled)
     add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
     target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program)
     set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)

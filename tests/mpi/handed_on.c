@@ -3,42 +3,17 @@
  * after it. Checks itself. Usage: handed_on DIRECTORY */
 #include <mpi.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "checks.h"
 
 enum { ROUNDS = 60, WRITER = 0, NAMES = 3 };
 
-static int rank, ranks, failures;
-static const char* directory;
 static MPI_Info off;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "handed_on: rank %d: %s\n", rank, what);
-  ++failures;
-}
-
-static const char* path_of(const char* name) {
-  static char path[4096];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  return path;
-}
 
 static MPI_File opened(const char* name, MPI_Info info) {
   MPI_File file = MPI_FILE_NULL;
   check(MPI_File_open(MPI_COMM_SELF, path_of(name), MPI_MODE_RDWR, info, &file) == MPI_SUCCESS, "open");
   return file;
-}
-
-static void write_int(MPI_File file, int index, int value) {
-  check(MPI_File_write_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
-}
-
-static int read_int(MPI_File file, int index) {
-  int value = -1;
-  MPI_File_read_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
-  return value;
 }
 
 /* The only order between the ranks; pmio needs no MPI_File_sync, and the plain libraries none on one node. */
@@ -47,13 +22,9 @@ static void meet(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static const char* const kNames[NAMES] = {"target", "hard", "symbolic"};
 
 static void make_names(void) {
-  char target[4096];
   if (rank == 0) {
-    snprintf(target, sizeof target, "%s", path_of("target"));
-    fclose(fopen(target, "w"));
-    check(link(target, path_of("hard")) == 0, "link");
-    check(symlink("target", path_of("symbolic")) == 0, "symlink");
-    fclose(fopen(path_of("other"), "w"));
+    make_linked_names();
+    make_empty("other");
   }
   meet();
 }
@@ -115,7 +86,7 @@ static void writers_take_turns(void) {
 static void another_handle_begins(void) {
   char own[64];
   snprintf(own, sizeof own, "own-%d", rank);
-  fclose(fopen(path_of(own), "w"));
+  make_empty(own);
   MPI_File file = opened(own, off);
   MPI_File other = opened("other", MPI_INFO_NULL);
   for (int round = 0; round < ROUNDS; round++) {
@@ -139,10 +110,10 @@ static void renamed(void) {
   snprintf(old_name, sizeof old_name, "old-%d", rank);
   snprintf(new_name, sizeof new_name, "new-%d", rank);
   snprintf(old_path, sizeof old_path, "%s", path_of(old_name));
-  fclose(fopen(old_path, "w"));
+  make_empty(old_name);
   MPI_File file = opened(old_name, off);
   check(rename(old_path, path_of(new_name)) == 0, "rename");
-  fclose(fopen(old_path, "w"));
+  make_empty(old_name);
   MPI_File logged = opened(new_name, MPI_INFO_NULL);
   write_int(logged, 0, 500);
   check(read_int(file, 0) == 500, "what was logged under the new name");
@@ -151,9 +122,7 @@ static void renamed(void) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   directory = argv[1];
   MPI_Info_create(&off);
@@ -164,8 +133,5 @@ int main(int argc, char** argv) {
   another_handle_begins();
   renamed();
   MPI_Info_free(&off);
-  int all = 0;
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return conclude();
 }

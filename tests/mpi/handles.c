@@ -6,28 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static int rank, ranks, failures;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "handles: rank %d: %s\n", rank, what);
-  ++failures;
-}
+#include "checks.h"
 
 static MPI_File opened(const char* name, int amode, MPI_Info info) {
   MPI_File file = MPI_FILE_NULL;
   check(MPI_File_open(MPI_COMM_WORLD, name, amode, info, &file) == MPI_SUCCESS, "open");
   return file;
-}
-
-static void write_int(MPI_File file, int index, int value) {
-  check(MPI_File_write_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
-}
-
-static int read_int(MPI_File file, int index) {
-  int value = -1;
-  MPI_File_read_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
-  return value;
 }
 
 static void meet(MPI_File file) {
@@ -146,9 +130,7 @@ static void deleting(const char* name) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   if (rank == 0) remove(argv[1]);
   MPI_Barrier(MPI_COMM_WORLD);
   two_handles(argv[1]);
@@ -158,8 +140,5 @@ int main(int argc, char** argv) {
   atomic_mode(argv[1]);
   info(argv[1]);
   deleting(argv[1]);
-  int all = 0;
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return conclude();
 }

@@ -6,14 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, failures;
-static FILE* out;
+#include "checks.h"
 
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "hints: rank %d: %s\n", rank, what);
-  ++failures;
-}
+static FILE* out;
 
 static int by_text(const void* a, const void* b) { return strcmp(a, b); }
 
@@ -54,8 +49,7 @@ static void set_view(MPI_File file, const char* when, MPI_Info info) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  begin(&argc, &argv);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   char name[4096];
   snprintf(name, sizeof name, "%s/info-%d", argv[1], rank);
@@ -82,6 +76,5 @@ int main(int argc, char** argv) {
   MPI_Info* infos[] = {&at_open, &all, &one, &later};
   for (int i = 0; i < 4; i++) MPI_Info_free(infos[i]);
   fclose(out);
-  MPI_Finalize();
-  return failures != 0;
+  return conclude();
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
+
 enum { WARM_UP = 100, INTS = 250, BLOCKS = 8, BLOCK_BYTES = INTS * 4 };
 
 // Of an open file.
@@ -17,15 +19,6 @@ enum { LIBRARY_DESCRIPTORS = 2 };
 #else
 enum { LIBRARY_DESCRIPTORS = 1 };
 #endif
-
-static int rank, failures;
-static const char* directory;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "many_files: rank %d: %s\n", rank, what);
-  failures++;
-}
 
 static int descriptors(void) {
   int count = 0;
@@ -107,14 +100,10 @@ static void at_once(int most) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  begin(&argc, &argv);
   if (argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
   directory = argv[1];
   in_turn(atoi(argv[2]));
   at_once(atoi(argv[3]));
-  int all = 0;
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return conclude();
 }

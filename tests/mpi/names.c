@@ -5,14 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int rank, ranks, failures;
-static const char* directory;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "names: rank %d: %s\n", rank, what);
-  ++failures;
-}
+#include "checks.h"
 
 static MPI_File opened(MPI_Comm comm, const char* name) {
   MPI_File file = MPI_FILE_NULL;
@@ -23,16 +16,6 @@ static MPI_File opened(MPI_Comm comm, const char* name) {
 
 static void close_file(MPI_File* file) { check(MPI_File_close(file) == MPI_SUCCESS, "close"); }
 
-static void write_int(MPI_File file, int index, int value) {
-  check(MPI_File_write_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
-}
-
-static int read_int(MPI_File file, int index) {
-  int value = -1;
-  MPI_File_read_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
-  return value;
-}
-
 /* What makes the writes of some handles on a file seen by others (MPI 4.1, 14.6.1). */
 static void meet(MPI_File* files, int count) {
   for (int i = 0; i < count; i++) MPI_File_sync(files[i]);
@@ -40,24 +23,13 @@ static void meet(MPI_File* files, int count) {
   for (int i = 0; i < count; i++) MPI_File_sync(files[i]);
 }
 
-static const char* path_of(const char* name) {
-  static char path[4096];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  return path;
-}
-
 enum { NAMES = 5 };
 static const char* const kNames[NAMES] = {"target", "hard", "symbolic", "sub/../target", "target"};
 
 static void make_names(void) {
-  char target[4096];
   if (rank == 0) {
-    snprintf(target, sizeof target, "%s", path_of("target"));
-    fclose(fopen(target, "w"));
-    check(link(target, path_of("hard")) == 0, "link");
-    check(symlink("target", path_of("symbolic")) == 0, "symlink");
-    snprintf(target, sizeof target, "%s/sub", directory);
-    check(mkdir(target, 0777) == 0, "mkdir");
+    make_linked_names();
+    check(mkdir(path_of("sub"), 0777) == 0, "mkdir");
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -146,17 +118,12 @@ static void freed_communicators(void) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   directory = argv[1];
   make_names();
   several_names();
   names_of_ranks();
   freed_communicators();
-  int all = 0;
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return conclude();
 }

@@ -6,19 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
+
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 int main(void) { return 77; }
 #else
 
 enum { INTS = 1000 };
-
-static int rank, ranks, failures;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "sessions: rank %d: %s\n", rank, what);
-  ++failures;
-}
 
 static MPI_Comm communicator_of(MPI_Session session, const char* tag) {
   MPI_Group group = MPI_GROUP_NULL;
@@ -32,11 +26,9 @@ static MPI_Comm communicator_of(MPI_Session session, const char* tag) {
   return comm;
 }
 
-static MPI_File opened(MPI_Comm comm, const char* directory, const char* name) {
-  char path[4096];
+static MPI_File opened(MPI_Comm comm, const char* name) {
   MPI_File file = MPI_FILE_NULL;
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_open(comm, path_of(name), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   return file;
 }
 
@@ -63,11 +55,11 @@ static void read_ints(MPI_File file, int first) {
   check(wrong == 0, "what is read back");
 }
 
-static void session_alone(const char* directory, const char* name) {
+static void session_alone(const char* name) {
   MPI_Session session;
   check(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS, "MPI_Session_init");
   MPI_Comm comm = communicator_of(session, name);
-  MPI_File file = opened(comm, directory, name);
+  MPI_File file = opened(comm, name);
   if (file != MPI_FILE_NULL) { /* MPICH opens none without MPI_Init */
     set_view(file);
     write_ints(file, 0);
@@ -80,12 +72,12 @@ static void session_alone(const char* directory, const char* name) {
 }
 
 /* The files of the session outlive the world, which may go first. */
-static void session_beside(const char* directory) {
+static void session_beside(void) {
   MPI_Session session;
   MPI_Init(NULL, NULL);
   check(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS, "MPI_Session_init");
   MPI_Comm comm = communicator_of(session, "beside");
-  MPI_File first = opened(comm, directory, "before"), second = opened(comm, directory, "across");
+  MPI_File first = opened(comm, "before"), second = opened(comm, "across");
   check(first != MPI_FILE_NULL && second != MPI_FILE_NULL, "open");
   set_view(first);
   set_view(second);
@@ -103,11 +95,12 @@ static void session_beside(const char* directory) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
+  directory = argv[1];
   if (strcmp(argv[2], "beside") == 0) {
-    session_beside(argv[1]);
+    session_beside();
   } else {
-    session_alone(argv[1], "first");
-    if (strcmp(argv[2], "two") == 0) session_alone(argv[1], "second");
+    session_alone("first");
+    if (strcmp(argv[2], "two") == 0) session_alone("second");
   }
   return failures != 0;
 }

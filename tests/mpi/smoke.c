@@ -6,15 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
+
 enum { BLOCK = 100, BLOCKS = 50, CALLS = 4 };
-
-static int rank, ranks, failures;
-
-static void check(int ok, const char* what) {
-  if (ok) return;
-  fprintf(stderr, "smoke: rank %d: %s\n", rank, what);
-  ++failures;
-}
 
 static unsigned char byte_at(long long offset) { return (unsigned char)(offset * 7 + offset / 251); }
 
@@ -146,9 +140,7 @@ static void compare_with_posix(const char* name, MPI_Offset base) {
 int main(int argc, char** argv) {
   MPI_File file;
   MPI_Offset size = -1;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  begin(&argc, &argv);
   const MPI_Offset base = (MPI_Offset)BLOCK * BLOCKS * CALLS * ranks, end = base + 4 * ranks;
 
   if (rank == 0) remove(argv[1]);
@@ -176,8 +168,5 @@ int main(int argc, char** argv) {
     compare_with_posix(argv[1], base);
     check(MPI_File_delete(argv[1], MPI_INFO_NULL) == MPI_SUCCESS, "delete");
   }
-  int all = 0;
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return conclude();
 }

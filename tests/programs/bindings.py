@@ -112,10 +112,8 @@ def main():
     parser.add_argument("--mpi", required=True, help="tag of an MPI")
     parser.add_argument("--ranks", type=int, default=2)
     options = parser.parse_args()
-    found = [mpi for mpi in harness.load_mpis(options.build) if mpi.tag == options.mpi]
-    if not found:
-        harness.skip(f"no runtime library for {options.mpi}")
-    mpi, rows, called = found[0], [], {}
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    rows, called = [], {}
     with tempfile.TemporaryDirectory(prefix="pmio-bindings-", dir=harness.memory()) as scratch:
         counter = call_counter.build(mpi, "wrapper", Path(scratch))
         for binding in BINDINGS:

@@ -111,10 +111,11 @@ def memory():
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False, preload=(), wrapper=()):
+def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False, preload=(), wrapper=(),
+        chosen=None):
     """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given.
 
-    preload: libraries that the ranks have beside pmio's. wrapper: words before `pmio run`.
+    preload: libraries that the ranks have beside pmio's. wrapper: words before `pmio run`. chosen: what --mpi names.
     """
     logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory())
     command = [mpi.mpiexec, "-n", str(ranks)]
@@ -122,7 +123,8 @@ def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=Fa
         command += ["env", "LD_PRELOAD=" + ":".join(map(str, preload))]
     command += wrapper
     if pmio:
-        command += [str(pmio), "run", "--dir", logs, *(["--stats"] if statistics else []), "--"]
+        command += [str(pmio), "run", "--dir", logs, *(["--stats"] if statistics else [])]
+        command += [*(["--mpi", chosen.tag] if chosen else []), "--"]
     try:
         result = _start(command + program, directory, environment(mpi), timeout)
         result.leftovers = sorted(path.name for path in Path(logs).glob("job-*"))

@@ -104,10 +104,8 @@ def main():
     parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
     parser.add_argument("--mpi", required=True, help="tag of an MPI")
     options = parser.parse_args()
-    found = [mpi for mpi in harness.load_mpis(options.build) if mpi.tag == options.mpi]
-    if not found:
-        harness.skip(f"no runtime library for {options.mpi}")
-    mpi, complaints = found[0], []
+    mpi = harness.choose_mpi(options.build, options.mpi)
+    complaints = []
     with tempfile.TemporaryDirectory(prefix="pmio-stacking-", dir=harness.memory()) as scratch:
         stack = Stack(mpi, options, Path(scratch))
         for tool in stack.libraries:

@@ -1,0 +1,59 @@
+/* What the programs share that check themselves: they print nothing unless something is wrong, and exit with
+ * 1 where something was on any rank. Included once per program; not for several threads. */
+#pragma once
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, ranks, failures;
+static const char* directory; /* of the files that path_of names; the program sets it */
+
+static inline void check(int ok, const char* what) {
+  if (ok) return;
+  fprintf(stderr, "%s: rank %d: %s\n", strrchr("/" __BASE_FILE__, '/') + 1, rank, what);
+  ++failures;
+}
+
+static inline void begin(int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+}
+
+/* The exit code; MPI is finalized. */
+static inline int conclude(void) {
+  int all = 0;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all != 0;
+}
+
+/* Good until the next call. */
+static inline const char* path_of(const char* name) {
+  static char path[4096];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  return path;
+}
+
+static inline void make_empty(const char* name) { fclose(fopen(path_of(name), "w")); }
+
+/* An empty file "target" that is "hard" and "symbolic" too. */
+static inline void make_linked_names(void) {
+  char target[4096];
+  make_empty("target");
+  snprintf(target, sizeof target, "%s", path_of("target"));
+  check(link(target, path_of("hard")) == 0, "link");
+  check(symlink("target", path_of("symbolic")) == 0, "symlink");
+}
+
+static inline void write_int(MPI_File file, int index, int value) {
+  check(MPI_File_write_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
+}
+
+static inline int read_int(MPI_File file, int index) {
+  int value = -1;
+  MPI_File_read_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  return value;
+}
