@@ -56,8 +56,9 @@ File::Impl::~Impl() {
     std::lock_guard lock(append_mutex);
     if (undrained) {
       for (const Owned& each : owned) job->pool->keep(each.segment);
+    } else {
+      while (!owned.empty()) detach(0);
     }
-    while (!undrained && !owned.empty()) detach(0);
   }
   leave();
 }
