@@ -20,12 +20,6 @@ foreach(tag IN LISTS tags)
   pmio_add_script_test(leaks ${tag} leaks.py --times 2000)
 endforeach()
 
-# Long ones: ctest -C nightly -L nightly. Without the configuration they are not run.
-function(pmio_add_nightly_test name timeout script)
-  add_test(NAME ${name} CONFIGURATIONS nightly
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../${script} --build ${CMAKE_BINARY_DIR} ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT ${timeout} RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
-endfunction()
 foreach(tag IN LISTS tags)
   pmio_add_nightly_test(leaks_nightly.${tag} 1800 leaks.py --mpi ${tag} --times 20000)
   pmio_add_nightly_test(many_files_nightly.${tag} 1800 compare_runs.py --mpi ${tag} --program many_files 10000 200)

@@ -26,8 +26,6 @@ foreach(tag IN LISTS tags)
   add_test(NAME testbed.slurm_recover.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../slurm_recover.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
   set_tests_properties(testbed.slurm_recover.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
-  # Long, and only where Ceph is installed (testbed/setup-ceph): ctest -C nightly -L nightly.
-  add_test(NAME testbed.across_hosts_ceph.${tag} CONFIGURATIONS nightly
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --fs ceph)
-  set_tests_properties(testbed.across_hosts_ceph.${tag} PROPERTIES LABELS nightly TIMEOUT 600 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  # Only where Ceph is installed: testbed/setup-ceph.
+  pmio_add_nightly_test(testbed.across_hosts_ceph.${tag} 600 across_hosts.py --mpi ${tag} --fs ceph)
 endforeach()
