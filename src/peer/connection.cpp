@@ -8,8 +8,8 @@
 namespace pmio {
 
 PeerConnection::PeerConnection(const PeerAddress& address, const PeerToken& token, uint32_t my_node,
-                               std::chrono::milliseconds dead_after)
-    : exchange_(std::make_unique<Exchange>(address, token, my_node, dead_after)) {}
+                               std::chrono::milliseconds dead_after, std::chrono::seconds silent_after)
+    : exchange_(std::make_unique<Exchange>(address, token, my_node, dead_after, silent_after)) {}
 PeerConnection::~PeerConnection() = default;
 
 PeerAnswer PeerConnection::call(uint32_t kind, std::span<const std::byte> payload) {

@@ -1,5 +1,5 @@
-// Asks another node's server. No call waits for ever for a host that is gone; it does wait for an answer,
-// minutes if need be, as long as the peer's kernel holds the connection.
+// Asks another node's server. No call waits for ever for a host that is gone or a process that is stopped; it
+// does wait for an answer, as long as it takes, from one that says now and then that it is working on it.
 #pragma once
 
 #include <chrono>
@@ -27,14 +27,16 @@ using PeerAnswer = Result<std::vector<std::byte>>;
 //   ECONNRESET                       it went away, or disconnected us for being too slow (peer/server.h)
 //   ETIMEDOUT                        nothing was heard of its host for dead_after; or it took neither our
 //   connection nor
-//                                    more of our request for so long
+//                                    more of our request for so long; or its process said nothing for
+//                                    silent_after, of seconds in which this one was running
 //   EACCES, EPROTO                   one of the sides has not the job's token; the peer talks nonsense
 //   EMSGSIZE                         the payload is larger than kMaxPayload; nothing was sent
-//   any other                        the peer's answer
+//   any other                        the peer's answer, with its text if it gave one
 class PeerConnection {
  public:
   PeerConnection(const PeerAddress& address, const PeerToken& token, uint32_t my_node,
-                 std::chrono::milliseconds dead_after = std::chrono::seconds(30));
+                 std::chrono::milliseconds dead_after = std::chrono::seconds(30),
+                 std::chrono::seconds silent_after = std::chrono::minutes(5));
   PeerConnection(const PeerConnection&) = delete;
   PeerConnection& operator=(const PeerConnection&) = delete;
   ~PeerConnection();

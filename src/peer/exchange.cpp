@@ -9,11 +9,16 @@
 
 namespace pmio {
 
+constexpr std::chrono::seconds kSecond{1};
 constexpr size_t kScratchBytes = size_t{64} << 10;
 
 Exchange::Exchange(const PeerAddress& address, const PeerToken& token, uint32_t node,
-                   std::chrono::milliseconds dead_after)
-    : address_(address), token_(token), hello_{client_half(token), node, 0}, dead_after_(dead_after) {}
+                   std::chrono::milliseconds dead_after, std::chrono::seconds silent_after)
+    : address_(address),
+      token_(token),
+      hello_{client_half(token), node, 0},
+      dead_after_(dead_after),
+      silent_after_(silent_after) {}
 
 void Exchange::acquire() {
   while (taken_.test_and_set(std::memory_order_acquire)) taken_.wait(true, std::memory_order_relaxed);
@@ -44,6 +49,8 @@ void Exchange::begin(uint32_t kind, std::span<const std::byte> payload) {
 
 void Exchange::begin_request() {
   stage_ = Stage::requesting;
+  deadline_ = Clock::now() + kSecond;
+  silent_ = {};
   send_next(make_header(FrameType::request, kind_, payload_.size()), payload_);
   reader_.next(FrameType::response, kMaxPayload);
 }
@@ -75,6 +82,20 @@ bool Exchange::connected() {
   return true;
 }
 
+// False: nonsense.
+bool Exchange::take(std::span<const std::byte> bytes) {
+  silent_ = {};
+  if (!all_sent_) return false;  // nothing may come before
+  while (!bytes.empty()) {
+    if (reader_.state() == FrameReader::State::complete) return false;  // and nothing after the frame
+    bytes = bytes.subspan(reader_.feed(bytes));
+    if (reader_.state() == FrameReader::State::nonsense) return false;
+    if (reader_.state() == FrameReader::State::complete && reader_.header().type == FrameType::working)
+      reader_.next(FrameType::response, kMaxPayload);
+  }
+  return true;
+}
+
 bool Exchange::transfer(std::span<std::byte> scratch) {
   if (!all_sent_) {
     const int failed = send_frame(socket_.get(), header_, outgoing_, &sent_);
@@ -85,10 +106,7 @@ bool Exchange::transfer(std::span<std::byte> scratch) {
     const ssize_t n = receive(socket_.get(), scratch);
     if (n == -EAGAIN) return false;
     if (n <= 0) return fail(n == 0 ? ECONNRESET : static_cast<int>(-n), "was lost"), false;
-    const auto bytes = scratch.first(static_cast<size_t>(n));
-    // Nothing may come before all has been sent, and nothing after the frame.
-    const bool sense = all_sent_ && reader_.feed(bytes) == bytes.size();
-    if (!sense || reader_.state() == FrameReader::State::nonsense)
+    if (!take(scratch.first(static_cast<size_t>(n))))
       return fail(EPROTO, "does not talk as a node of this job"), false;
     if (reader_.state() == FrameReader::State::complete) return true;
     const bool reserved = reader_.state() == FrameReader::State::payload && !reader_.reserve();
@@ -108,11 +126,24 @@ bool Exchange::welcomed() {
   return true;
 }
 
+static std::string printable(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes.first(std::min(bytes.size(), kMaxErrorText))) {
+    const auto c = std::to_integer<unsigned char>(byte);
+    text += c < ' ' || c == 0x7f ? '?' : static_cast<char>(c);
+  }
+  return text;
+}
+
 void Exchange::answered() {
   const uint32_t error = reader_.header().word;
   if (error > kMaxErrno) return fail(EPROTO, "does not talk as a node of this job");
-  if (error != 0)
-    status_ = Status::from_errno(static_cast<int>(error), "node at " + to_string(address_) + " answers");
+  if (error != 0) {
+    const std::string peer = "node at " + to_string(address_);
+    const std::string text = printable(reader_.payload());
+    status_ = Status::from_errno(static_cast<int>(error), peer + " answers");
+    if (!text.empty()) status_ = Status(status_.code(), peer + ": " + text, static_cast<int>(error));
+  }
   stage_ = Stage::done;
 }
 
@@ -127,11 +158,17 @@ pollfd Exchange::wanted() const {
   return {socket_.get(), static_cast<short>(output ? POLLIN | POLLOUT : POLLIN), 0};
 }
 
-Exchange::Clock::time_point Exchange::deadline() const {
-  return stage_ == Stage::requesting ? Clock::time_point::max() : deadline_;
-}
-
+// While it waits for an answer: seconds are counted, since a process that was stopped itself must not believe
+// that all others were silent.
 void Exchange::expire() {
+  if (stage_ == Stage::requesting) {
+    deadline_ = Clock::now() + kSecond;
+    if (++silent_ >= silent_after_)
+      fail(ETIMEDOUT,
+           "says nothing: is the lowest of its ranks stopped? Let it go on, or end the job and run "
+           "'pmio recover' on every node: what was written is in the logs");
+    return;
+  }
   fail(ETIMEDOUT, stage_ == Stage::connecting ? "cannot be reached" : "does not greet");
 }
 
@@ -142,7 +179,6 @@ PeerAnswer Exchange::take_answer() {
 }
 
 static int milliseconds_until(Exchange::Clock::time_point deadline) {
-  if (deadline == Exchange::Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Exchange::Clock::now());
   return static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0}));
 }

@@ -21,7 +21,7 @@ class Exchange {
   using Clock = std::chrono::steady_clock;
 
   Exchange(const PeerAddress& address, const PeerToken& token, uint32_t node,
-           std::chrono::milliseconds dead_after);
+           std::chrono::milliseconds dead_after, std::chrono::seconds silent_after);
   void acquire();  // waits until nobody else has it
   void release();
 
@@ -30,8 +30,8 @@ class Exchange {
   // As far as it goes without waiting. scratch: for received bytes, any content.
   void advance(std::span<std::byte> scratch);
   bool done() const { return stage_ == Stage::done; }
-  pollfd wanted() const;                   // when to advance again
-  Clock::time_point deadline() const;      // max(): none
+  pollfd wanted() const;  // when to advance again
+  Clock::time_point deadline() const { return deadline_; }
   void expire();                           // the deadline is over
   void fail(int error, const char* what);  // done, and disconnected
   PeerAnswer take_answer();
@@ -40,6 +40,7 @@ class Exchange {
   enum class Stage { connecting, greeting, requesting, done };
   void begin_request();
   void send_next(const FrameHeader& header, std::span<const std::byte> payload);
+  bool take(std::span<const std::byte> bytes);
   bool transfer(std::span<std::byte> scratch);  // that frame out and one in; false: not yet, or failed
   bool connected();
   bool welcomed();
@@ -49,11 +50,13 @@ class Exchange {
   const PeerToken token_;
   const Hello hello_;
   const std::chrono::milliseconds dead_after_;
+  const std::chrono::seconds silent_after_;
   std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 
   FileDescriptor socket_;  // none: not connected
   Stage stage_ = Stage::done;
-  Clock::time_point deadline_;
+  Clock::time_point deadline_;      // while requesting: of the next second
+  std::chrono::seconds silent_{0};  // so many in which nothing came
   uint32_t kind_ = 0;
   std::span<const std::byte> payload_;  // of the request
   FrameHeader header_{};                // of the frame that goes out, with its payload

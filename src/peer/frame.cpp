@@ -45,7 +45,10 @@ size_t FrameReader::feed(std::span<const std::byte> bytes) {
     std::memcpy(reinterpret_cast<std::byte*>(&header_) + header_bytes_, bytes.data(), taken);
     header_bytes_ += taken;
     if (header_bytes_ < sizeof header_) return taken;
-    const bool valid = header_.magic == kFrameMagic && header_.type == due_ && header_.length <= max_payload_;
+    const bool working =
+        due_ == FrameType::response && header_.type == FrameType::working && header_.length == 0;
+    const bool valid =
+        header_.magic == kFrameMagic && (header_.type == due_ || working) && header_.length <= max_payload_;
     state_ = !valid ? State::nonsense : header_.length == 0 ? State::complete : State::payload;
   }
   if (state_ == State::payload) {

@@ -4,6 +4,7 @@
 //   hello(version; Hello)      ->
 //                              <-   welcome(errno; second half of the token)
 //   request(kind; payload)     ->
+//                              <-   working()      every kWorkingSeconds until there is an answer
 //                              <-   response(errno; payload)          and so on: one request at a time
 //
 // Each side shows one half of the job's token. Neither is encrypted: whoever can read the job's network can
@@ -28,12 +29,15 @@ constexpr uint32_t kPeerVersion = 1;
 constexpr size_t kMaxPayload = size_t{64} << 20;
 constexpr uint32_t kMaxErrno = 4095;  // of Linux
 
-enum class FrameType : uint32_t { hello = 1, welcome, request, response };
+constexpr unsigned kWorkingSeconds = 2;
+constexpr size_t kMaxErrorText = 1024;
+
+enum class FrameType : uint32_t { hello = 1, welcome, request, response, working };
 
 struct FrameHeader {
   uint32_t magic;
   FrameType type;
-  uint32_t word;    // hello: kPeerVersion; welcome, response: errno, 0: ok; request: its kind
+  uint32_t word;    // hello: kPeerVersion; welcome, response: errno, 0: ok; request: its kind; working: 0
   uint32_t length;  // of the payload, in bytes
 };
 static_assert(sizeof(FrameHeader) == 16);
@@ -60,7 +64,7 @@ class FrameReader {
   enum class State { header, payload, complete, nonsense };
 
   FrameReader(FrameType due, size_t max_payload) { next(due, max_payload); }
-  // Forgets the frame and begins the next one.
+  // Forgets the frame and begins the next one. Before a response, others may come that say `working`.
   void next(FrameType due, size_t max_payload);
   // Takes bytes up to the end of the frame and returns how many.
   size_t feed(std::span<const std::byte> bytes);

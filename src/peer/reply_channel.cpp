@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <utility>
@@ -61,7 +62,7 @@ ReplyChannel::ReplyChannel(FileDescriptor socket, int epoll, uint64_t key,
 
 void ReplyChannel::answer(int error, std::span<const std::byte> payload) {
   if (payload.size() > kMaxPayload) error = EMSGSIZE;
-  if (error != 0) payload = {};
+  if (error != 0) payload = payload.first(std::min(payload.size(), kMaxErrorText));
   // Small ones are counted by the number of connections.
   const size_t wanted = payload.size() > kSmallPayload ? payload.size() : 0;
   const bool granted = wanted == 0 || budget_->take(wanted);
@@ -113,6 +114,7 @@ bool ReplyChannel::idle() {
 void ReplyChannel::begin_answering() {
   std::lock_guard lock(mutex_);
   state_ = State::answering;
+  answering_seconds_ = 0;
 }
 
 bool ReplyChannel::flush() {
@@ -126,6 +128,15 @@ bool ReplyChannel::flush() {
   state_ = State::idle;
   watch(EPOLLIN);
   return true;
+}
+
+bool ReplyChannel::say_working_after_tick() {
+  std::lock_guard lock(mutex_);
+  if (state_ != State::answering || ++answering_seconds_ % kWorkingSeconds != 0) return true;
+  size_t sent = 0;
+  const FrameHeader header = make_header(FrameType::working, 0, 0);
+  const int failed = send_frame(socket_.get(), header, {}, &sent);
+  return failed == 0 || (failed == EAGAIN && sent == 0);  // who does not read has not missed anything
 }
 
 bool ReplyChannel::overdue_after_tick() {

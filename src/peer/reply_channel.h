@@ -58,9 +58,10 @@ class ReplyChannel {
   uint64_t key() const { return key_; }
   bool idle();
   void begin_answering();
-  bool flush();                // false: the connection is broken
-  bool overdue_after_tick();   // called each second: whether the peer takes its answer too slowly
-  void listen(bool to_input);  // while idle: whether epoll reports input
+  bool flush();                   // false: the connection is broken
+  bool say_working_after_tick();  // called each second; false: the connection is broken
+  bool overdue_after_tick();      // called each second: whether the peer takes its answer too slowly
+  void listen(bool to_input);     // while idle: whether epoll reports input
   void close();
 
  private:
@@ -79,6 +80,7 @@ class ReplyChannel {
   FrameHeader header_{};
   std::vector<std::byte> payload_;
   size_t sent_ = 0, budgeted_ = 0;
+  unsigned answering_seconds_ = 0;
   Pace pace_;
 };
 

@@ -39,10 +39,10 @@ class PeerReply {
   PeerReply(PeerReply&& other) noexcept;
   PeerReply& operator=(PeerReply&& other) noexcept;
   ~PeerReply();
-  // error: 0, or an errno, with which no payload is sent. What the socket doesn't take at once is copied.
-  // Where kMaxBuffered of answers wait already, a large payload waits here until slow peers have taken theirs
-  // or are disconnected, so hold no lock that the handler takes; inside the handler, which must not wait, it
-  // becomes ENOBUFS. More than kMaxPayload becomes EMSGSIZE.
+  // error: 0, or an errno; then the payload is a text for people, of at most kMaxErrorText bytes. What the
+  // socket doesn't take at once is copied. Where kMaxBuffered of answers wait already, a large payload waits
+  // here until slow peers have taken theirs or are disconnected, so hold no lock that the handler takes;
+  // inside the handler, which must not wait, it becomes ENOBUFS. More than kMaxPayload becomes EMSGSIZE.
   void send(int error, std::span<const std::byte> payload);
 
  private:

@@ -104,7 +104,9 @@ void PeerService::tick() {
     Session& session = each->second;
     const bool due = (!session.authenticated || session.reader.begun()) && !session.parked;
     const unsigned most = session.authenticated ? kFrameSeconds : kHelloSeconds;
-    if ((due && session.pace.too_slow_after_tick(most)) || session.channel->overdue_after_tick()) close(each);
+    if ((due && session.pace.too_slow_after_tick(most)) || session.channel->overdue_after_tick() ||
+        !session.channel->say_working_after_tick())
+      close(each);
   }
   if (!accepting_) accepting_ = watch(listener_.get(), kListenerKey, true);
 }

@@ -21,6 +21,10 @@ TEST(PeerCall, RoundTrips) {
   const auto refused = peer.call(9, bytes(10));
   EXPECT_EQ(refused.status().system_errno(), ENODATA);
   EXPECT_NE(refused.status().message().find(to_string(server->address())), std::string::npos);
+  const std::string reason = "because\n";
+  const auto explained = peer.call(9, std::as_bytes(std::span(reason)));
+  EXPECT_EQ(explained.status().system_errno(), ENODATA);
+  EXPECT_NE(explained.status().message().find(": because?"), std::string::npos);
   EXPECT_TRUE(peer.call(1, {}).ok());
 }
 

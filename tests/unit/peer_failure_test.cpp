@@ -96,6 +96,18 @@ TEST(PeerFailure, AStoppedServersAnswerIsWaitedForButNotItsGreetingNorRoomForMor
   EXPECT_EQ(waiting.get().status().system_errno(), ECONNRESET);
 }
 
+TEST(PeerFailure, AStoppedProcessIsNotWaitedForBeyondTheLimitButOneThatWorksIs) {
+  SilentProcess process;
+  PeerConnection peer(process.address(), token(), 0, 1s, 4s);
+  auto waiting = std::async(std::launch::async, [&] { return peer.call(1, {}); });
+  process.wait_for_request();
+  EXPECT_EQ(waiting.wait_for(9s), std::future_status::timeout);
+  process.stop();
+  const auto answer = waiting.get();
+  EXPECT_EQ(answer.status().system_errno(), ETIMEDOUT);
+  EXPECT_NE(answer.status().message().find(to_string(process.address())), std::string::npos);
+}
+
 TEST(PeerFailure, TheClientGoesInTheMiddleOfARequestAndOfAnAnswer) {
   std::mutex mutex;
   std::vector<PeerReply> held;
