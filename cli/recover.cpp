@@ -75,6 +75,8 @@ nlohmann::ordered_json json_of(const FileOutcome& file) {
                                {"ranks", file.ranks},
                                {"last_complete_collective_call", file.cut.complete_call()},
                                {"damaged_segments", std::move(damaged)},
+                               {"nodes", file.nodes},
+                               {"nodes_left", file.nodes_left},
                                {"message", file.message}};
   add_cut(file, &entry);
   return entry;
@@ -104,7 +106,8 @@ std::string amount(const FileOutcome& file, uint32_t job_ranks) {
                      human_bytes(file.bytes) + ", of rank " + human_ranks(file.ranks) + " (job of " +
                      std::to_string(job_ranks) + ")";
   const std::string complete = complete_text(file.cut);
-  return complete.empty() ? text : text + "; " + complete;
+  if (complete.empty()) return text;
+  return text + "; " + complete + (file.nodes > 1 ? " on this node" : "");
 }
 
 void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bool consistent) {
@@ -129,6 +132,10 @@ void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bo
       break;
   }
   if (!file.message.empty()) std::printf("  %s\n", file.message.c_str());
+  if (file.nodes_left > 0) {
+    std::printf("  its ranks were on %u nodes: run pmio recover on the other %u too\n", file.nodes,
+                file.nodes_left);
+  }
   print_cut(file, job.directory, consistent);
   for (const DamagedSegment& segment : file.damaged) {
     std::printf("  DAMAGED: %s (rank %u, %s is kept)\n", damage_text(segment.damage).c_str(), segment.rank,

@@ -16,6 +16,27 @@ BlockRange blocks_in(const Vector& v, const Interval& range) {
   return {first, std::max(first, last)};
 }
 
+bool interleaved(const Vector& a, const Vector& b) {
+  if (a.count == 1 || b.count == 1 || a.stride != b.stride || a.stride <= 0) return false;
+  const int64_t shift = ((b.offset - a.offset) % a.stride + a.stride) % a.stride;
+  return shift >= static_cast<int64_t>(a.block_length) &&
+         shift + static_cast<int64_t>(b.block_length) <= a.stride;
+}
+
+bool may_share_a_byte(const Vector& a, const Vector& b) {
+  constexpr uint64_t kMostBlocks = 4096;
+  if (a.offset >= b.end() || b.offset >= a.end()) return false;
+  if (a.count > 1 && a.stride == b.stride) return !interleaved(a, b);
+  const Vector& fewer = a.count <= b.count ? a : b;
+  const Vector& more = a.count <= b.count ? b : a;
+  if (fewer.count > kMostBlocks) return true;
+  for (uint64_t i = 0; i < fewer.count; i++) {
+    const auto [first, last] = blocks_in(more, {block_begin(fewer, i), block_end(fewer, i)});
+    if (first < last) return true;
+  }
+  return false;
+}
+
 void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, uint64_t a, std::byte* out) {
   for_block_runs(v, range, [&](uint64_t begin, uint64_t end, uint64_t block, uint64_t count) {
     const std::byte* from = data + block * v.block_length + (begin - block_begin(v, block));

@@ -38,6 +38,12 @@ void for_block_runs(const Vector& v, const Interval& range, Take take) {
   if (cut) clipped(last - 1);
 }
 
+// True where the blocks of a and b interleave and none of one meets one of the other, wherever both begin.
+bool interleaved(const Vector& a, const Vector& b);
+// Whether some byte is in both. Exact but for vectors of different strides and many blocks, which it takes to
+// meet where their spans do.
+bool may_share_a_byte(const Vector& a, const Vector& b);
+
 // Copies what of v lies in range to out, where out[0] is file byte a and data the vector's contiguous bytes.
 void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, uint64_t a, std::byte* out);
 

@@ -128,10 +128,13 @@ Result<FileIdentity> identity_of(const std::string& path) {
   return identity_at(AT_FDCWD, path.c_str(), 0, path);
 }
 
-Result<uint64_t> TargetFile::size_bytes() const {
-  struct stat info;
-  if (fstat(fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path_));
-  return static_cast<uint64_t>(info.st_size);
+Result<uint64_t> TargetFile::size_bytes(bool fresh) const {
+  if (fresh) (void)fdatasync(fd_);  // an error of earlier writes comes up again where it matters
+  struct statx info;
+  const int flags = AT_EMPTY_PATH | (fresh ? AT_STATX_FORCE_SYNC : 0);
+  if (statx(fd_, "", flags, STATX_SIZE, &info) != 0)
+    return Status::from_errno(errno, what("cannot examine", path_));
+  return info.stx_size;
 }
 
 Result<FileState> TargetFile::state() const {
@@ -181,6 +184,11 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
     *got += static_cast<uint64_t>(n);
   }
   return {};
+}
+
+void TargetFile::forget_cached(uint64_t offset, uint64_t length) {
+  // Advice: where it cannot be taken there is nothing better.
+  (void)posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
 }
 
 Status TargetFile::sync_name() {

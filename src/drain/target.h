@@ -38,17 +38,23 @@ class TargetFile {
 
   // Identity of an open file: statx device, inode, birth time.
   Result<FileIdentity> identity() const;
-  Result<uint64_t> size_bytes() const;
+  // fresh: asks the server of a network file system. MooseFS's client goes by what it knows of an open file
+  // until it is synced.
+  Result<uint64_t> size_bytes(bool fresh = false) const;
   Result<FileState> state() const;
   Status write(uint64_t offset, const void* data, uint64_t length);
   // Reads up to length bytes; *got is short only at the end of the file.
   Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
+  // Reads come from the file system again, not from what this node has cached: another node may have written.
+  void forget_cached(uint64_t offset, uint64_t length);
   // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window` (window[0] is
   // file byte a). Many tiny intervals close to each other (mean below 4 KiB, more than 16, gaps up to 64 KiB)
   // are written as one read-modify-write under an fcntl lock of their range, where the file can be read and
   // locked; nothing outside the first and the last covered byte is written. May change bytes of window
   // outside covered.
   Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
+  // The same, each interval by itself: where other nodes may write in the gaps meanwhile.
+  Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
   Status sync();  // fdatasync
   // Durable on return: the file's bytes, its name and its size, as a program needs it that has just created
   // it.
@@ -64,7 +70,6 @@ class TargetFile {
  private:
   TargetFile() = default;
   static Result<std::unique_ptr<TargetFile>> finish_open(int fd, const std::string& path, Access access);
-  Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;

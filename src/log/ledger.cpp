@@ -24,21 +24,28 @@ std::optional<LedgerState> parse_slot(std::span<const std::byte> bytes) {
   LedgerState state{slot.round, slot.target, slot.flags, std::vector<LedgerEntry>(slot.entries)};
   if (slot.entries > 0)
     std::memcpy(state.entries.data(), bytes.data() + sizeof slot, slot.entries * sizeof(LedgerEntry));
+  if ((slot.flags & kHasCut) != 0) {
+    if (state.entries.empty()) return std::nullopt;
+    state.cut = state.entries.back().drained_records;
+    state.entries.pop_back();
+    state.flags &= ~kHasCut;
+  }
   return state;
 }
 
 std::vector<std::byte> serialise(const LedgerState& state, uint64_t round) {
+  std::vector<LedgerEntry> entries = state.entries;
+  if (state.cut) entries.push_back({UINT32_MAX, UINT32_MAX, 0, *state.cut});
   LedgerSlot slot{};
   slot.magic = kLedgerMagic;
   slot.version = kFormatMajor;
   slot.round = round;
   slot.target = state.target;
-  slot.entries = static_cast<uint32_t>(state.entries.size());
-  slot.flags = state.flags;
-  std::vector<std::byte> bytes(sizeof slot + state.entries.size() * sizeof(LedgerEntry));
+  slot.entries = static_cast<uint32_t>(entries.size());
+  slot.flags = state.flags | (state.cut ? kHasCut : 0);
+  std::vector<std::byte> bytes(sizeof slot + entries.size() * sizeof(LedgerEntry));
   std::memcpy(bytes.data(), &slot, sizeof slot);
-  if (!state.entries.empty())
-    std::memcpy(bytes.data() + sizeof slot, state.entries.data(), bytes.size() - sizeof slot);
+  if (!entries.empty()) std::memcpy(bytes.data() + sizeof slot, entries.data(), bytes.size() - sizeof slot);
   slot.crc = crc32c(0, bytes.data() + kCovered, bytes.size() - kCovered);
   std::memcpy(bytes.data() + offsetof(LedgerSlot, crc), &slot.crc, sizeof slot.crc);
   return bytes;
@@ -64,7 +71,7 @@ Current find_current(std::span<const std::byte> bytes) {
 LedgerState parse_ledger(std::span<const std::byte> bytes) { return find_current(bytes).state; }
 
 Result<Ledger> Ledger::create(Medium& medium, std::string_view name, size_t capacity) {
-  const size_t needed = sizeof(LedgerSlot) + capacity * sizeof(LedgerEntry);
+  const size_t needed = sizeof(LedgerSlot) + (capacity + 1) * sizeof(LedgerEntry);
   const size_t slot_bytes = (needed + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   auto region = medium.create(name, 2 * slot_bytes);
   if (!region.ok()) return region.status();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,16 @@ namespace pmio {
 struct LedgerState {
   uint64_t round = 0;  // 0: no valid slot
   FileIdentity target;
-  uint32_t flags = 0;
+  uint32_t flags = 0;  // but for kHasCut
   std::vector<LedgerEntry> entries;
+  // Of a file whose ranks are on several nodes: the cut of the last round that this node has finished. Then
+  // all nodes had brought in what they had of calls before it.
+  std::optional<uint64_t> cut = {};
 };
 
 class Ledger {
  public:
-  // capacity: the most entries that update() will ever be given.
+  // capacity: the most entries that update() will ever be given, beside the cut.
   static Result<Ledger> create(Medium& medium, std::string_view name, size_t capacity);
   static Result<Ledger> open(Medium& medium, std::string_view name, bool read_only);
   // Durable on return. An error: the state before still counts. state.round is ignored: it becomes the last

@@ -1,10 +1,13 @@
 #include "node/control.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <ctime>
 #include <string>
+
+#include "drain/run.h"
 
 namespace pmio {
 
@@ -24,6 +27,8 @@ void init_control(FileControl* control, uint32_t ranks) {
   control->boot = this_boot();
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
+  control->cut = UINT64_MAX;
+  control->known_size = UINT64_MAX;
   init_shared_mutex(&control->drain_mutex);
   init_shared_mutex(&control->index_mutex);
   init_shared_mutex(&control->claim_mutex);
@@ -62,6 +67,48 @@ uint64_t monotonic_ns() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t newest_drained(const FileControl& control) {
+  const uint64_t cut = control.cut.load(std::memory_order_acquire);
+  return cut == UINT64_MAX ? monotonic_ns() : cut;
+}
+
+void conceal_all(FileControl& control) {
+  control.floor.store(std::max(control.floor.load(std::memory_order_relaxed), newest_drained(control)),
+                      std::memory_order_release);
+}
+
+void conceal_window(FileControl& control, uint64_t number, uint64_t stamp) {
+  const uint32_t count = control.stale_count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; i++) {
+    StaleWindow& stale = control.stale[i];
+    if (stale.number.load(std::memory_order_relaxed) != number) continue;
+    if (stale.stamp.load(std::memory_order_relaxed) < stamp)
+      stale.stamp.store(stamp, std::memory_order_release);
+    return;
+  }
+  if (count == kMaxStale) {
+    // The floor says it of all windows, for all that has been drained so far.
+    conceal_all(control);
+    control.stale_count.store(0, std::memory_order_release);
+    return;
+  }
+  control.stale[count].number.store(number, std::memory_order_relaxed);
+  control.stale[count].stamp.store(stamp, std::memory_order_relaxed);
+  control.stale_count.store(count + 1, std::memory_order_release);
+}
+
+uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b) {
+  const uint32_t count = control.stale_count.load(std::memory_order_acquire);
+  // After the count: where the table was emptied, the floor was raised before.
+  uint64_t stamp = control.floor.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t at = control.stale[i].number.load(std::memory_order_relaxed) * kWindowBytes;
+    if (at < b && at + kWindowBytes > a)
+      stamp = std::max(stamp, control.stale[i].stamp.load(std::memory_order_acquire));
+  }
+  return stamp;
 }
 
 }  // namespace pmio

@@ -9,6 +9,7 @@
 //   SegmentCell::merged, FileControl::runs: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
 //   Round: claim_mutex. Lock order: drain_mutex, index_mutex, claim_mutex.
+//   cut, stale: the holder of index_mutex.
 // What becomes visible in which order: an owner stores data and records, then `published`, then `appended`,
 // each with release; who reads one of these with acquire sees the records. A cell is attached by storing
 // `salt` last and detached under index_mutex after `floor` has been raised to its max_stamp.
@@ -33,7 +34,8 @@ constexpr uint32_t kMaxSegments = 256;  // of one rank in one file
 constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
-constexpr uint64_t kControlMagic = 0x334c5443494f4d50;  // "PMIOCTL3"
+constexpr uint32_t kMaxStale = 256;
+constexpr uint64_t kControlMagic = 0x344c5443494f4d50;  // "PMIOCTL4"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -67,12 +69,13 @@ constexpr uint32_t progress_calls(uint64_t progress) { return static_cast<uint32
 constexpr bool progress_later(uint64_t progress) { return (progress & 1) != 0; }
 
 // What different processes write lies on different cache lines.
-struct alignas(64) RankCell {                         // NOLINT(clang-analyzer-optin.performance.Padding)
-  std::atomic<uint64_t> appended;                     // records published since the control block was made
-  std::atomic<uint64_t> logged_end;                   // end of the last logged byte of the file, 0: none
-  std::atomic<uint32_t> attached;                     // 1 while the rank has the file open
-  std::atomic<int32_t> process;                       // pid, to see whether it lives
-  std::atomic<uint32_t> cells;                        // cells [0, cells) may be in use
+struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.Padding)
+  std::atomic<uint64_t> appended;    // records published since the control block was made
+  std::atomic<uint64_t> logged_end;  // end of the last logged byte of the file, 0: none
+  std::atomic<uint32_t> attached;    // 1 while the rank has the file open
+  std::atomic<int32_t> process;      // pid, to see whether it lives
+  std::atomic<uint32_t> cells;       // cells [0, cells) may be in use
+  std::atomic<uint64_t> completed;   // where ranks are on several nodes: collective write calls finished
   alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
   std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
   SegmentCell segments[kMaxSegments];
@@ -88,6 +91,13 @@ struct RunRef {
   uint64_t max_stamp;
   uint32_t flags;
   uint32_t reserved;
+};
+
+// A window of the file (its number: offset / kWindowBytes) in which another node has written: drained records
+// with a stamp <= stamp are not served there.
+struct StaleWindow {
+  std::atomic<uint64_t> number;
+  std::atomic<uint64_t> stamp;
 };
 
 // One drain round: what is written out, and what of it nobody has claimed yet.
@@ -111,6 +121,17 @@ struct FileControl {
   pthread_mutex_t index_mutex;
   pthread_mutex_t claim_mutex;
   std::atomic<uint64_t> floor;  // drained records with a stamp <= floor are not served from the log any more
+  // Records with a later stamp may be neither merged nor drained yet: other nodes may hold older ones.
+  // UINT64_MAX where all ranks are on one node, and stamps are times.
+  std::atomic<uint64_t> cut;
+  // 1 from the moment that a round's records count as drained here until they do so on all nodes. Meanwhile
+  // no segment may be reused, and who asks is told that they are not drained.
+  std::atomic<uint32_t> closing;
+  // Of the file, but for what has been logged or written through since; UINT64_MAX: only the file system
+  // knows, and its clients may be behind each other.
+  std::atomic<uint64_t> known_size;
+  std::atomic<uint32_t> stale_count;
+  StaleWindow stale[kMaxStale];
   std::atomic<uint64_t> ledger_updates;           // that have become durable
   std::atomic<uint64_t> ledger_updates_inverted;  // ~ledger_updates: recovery believes them where both agree
   std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
@@ -162,5 +183,15 @@ constexpr uint32_t segment_rank(uint32_t number) { return number >> 12; }
 constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
 
 uint64_t monotonic_ns();
+
+// No record that has been drained so far has a later stamp.
+uint64_t newest_drained(const FileControl& control);
+// index_mutex held. Nothing that has been drained so far is served any more.
+void conceal_all(FileControl& control);
+// index_mutex held. Drained records with a stamp <= stamp are not served from the window any more.
+void conceal_window(FileControl& control, uint64_t number, uint64_t stamp);
+// Up to which stamp drained records of [a, b) are not served: the floor, or what conceal_window has made of
+// it.
+uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b);
 
 }  // namespace pmio

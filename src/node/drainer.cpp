@@ -84,7 +84,7 @@ Status Drainer::discard() {
   PMIO_TRY(lead(false));
   // What counts as drained now is not in the target: none of it may be served.
   RobustLock index_lock(control->index_mutex);
-  control->floor.store(monotonic_ns(), std::memory_order_release);
+  control->floor.store(newest_drained(*control), std::memory_order_release);
   for (uint32_t rank = 0; rank < control->ranks; rank++) {
     control->cells[rank].logged_end.store(0, std::memory_order_relaxed);
   }
@@ -193,6 +193,7 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   LedgerState state;
   state.target = parts_.identity;
   state.entries = marks;
+  if (const uint64_t cut = control->cut.load(std::memory_order_relaxed); cut != UINT64_MAX) state.cut = cut;
   // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
   // recovery knows that it needs nothing from it.
   PMIO_TRY(parts_.ledger->update(state));

@@ -171,12 +171,14 @@ class Survey {
 
   std::vector<MissingRank> missing_of(const Open& open) const {
     std::vector<MissingRank> missing;
-    if (open.ranks == 0 || open.of_rank.size() >= open.ranks) return missing;
+    const auto& here = context_.here;
+    if (open.ranks == 0 || open.of_rank.size() >= (here.empty() ? open.ranks : here.size())) return missing;
     if (open.ranks == context_.world) {
       std::set<uint32_t> seen;
       for (const auto& [rank, progress] : open.of_rank) seen.insert(progress.world);
       for (uint32_t rank = 0; rank < context_.world && missing.size() < kMostMissing; rank++) {
-        if (seen.count(rank) == 0) missing.push_back({rank, true, why_missing(rank)});
+        if (seen.count(rank) == 0 && (here.empty() || here.count(rank) != 0))
+          missing.push_back({rank, true, why_missing(rank)});
       }
       return missing;
     }

@@ -60,6 +60,7 @@ struct Cut {
 // What the job's other files tell.
 struct CutContext {
   uint32_t world = 0;                  // ranks of the job
+  std::set<uint32_t> here;             // of them on this node, if there are others; empty: all
   std::set<uint32_t> with_segments;    // of which any segment is there, whatever it holds
   std::set<uint32_t> with_unreadable;  // of which one is there that does not tell what it is
 };

@@ -17,6 +17,7 @@ std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> 
   const uint64_t updates = control.ledger_updates.load(std::memory_order_relaxed);
   if (control.ledger_updates_inverted.load(std::memory_order_relaxed) == ~updates)
     evidence.ledger_updates = updates;
+  evidence.closing = control.closing.load(std::memory_order_relaxed) != 0;
   for (uint32_t rank = 0; rank < ranks; rank++) {
     for (const OpenCell& open : control.cells[rank].opens) {
       const uint32_t size = open.ranks.load(std::memory_order_acquire);

@@ -35,6 +35,7 @@ struct ControlEvidence {
     bool later;            // something was logged behind them
   };
   uint64_t ledger_updates = 0;  // the ledger has at least this round; 0 also where that is not known
+  bool closing = false;         // FileControl::closing
   std::vector<Cell> cells;      // of segments in use
   std::vector<Open> opens;
 

@@ -150,9 +150,10 @@ class Run {
       return hold_back(job, file, "an older log of the same file has to be recovered first");
     }
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
-    FileOutcome outcome = recover_file(
-        job.directory, file,
-        {paths_of(file), options_.dry_run, options_.consistent, options_.progress, options_.open_log});
+    FileOutcome outcome =
+        recover_file(job.directory, file,
+                     {paths_of(file), options_.dry_run, options_.consistent, options_.progress,
+                      options_.open_log, job.info.id & ~(kMostNodes - 1)});
     // Of a replay that failed the file has nobody knows what.
     if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
     if (outcome.result == FileResult::cut) keep(job, file, false);
@@ -175,7 +176,8 @@ class Run {
   // ahead: of what lies behind the cut something may have been replayed now.
   void keep(const Job& job, const FileInfo& file, bool ahead) {
     kept_.push_back(file.target);
-    if (options_.dry_run || changed_.count(&file) != 0) return;
+    // Where other nodes write the file too, its mark goes on saying so.
+    if (options_.dry_run || changed_.count(&file) != 0 || file.nodes) return;
     mark_settled(job.directory, file, paths_of(file), ahead || !file.ledger_exact, options_.open_log);
   }
 
@@ -241,6 +243,11 @@ bool mentions(const LogDirectory& job, const FileIdentity& identity) {
 Status pending_status(const RecoverReport& report) {
   for (const JobOutcome& job : report.jobs) {
     for (const FileOutcome& file : job.files) {
+      if (file.nodes_left > 0) {
+        return Status(Code::busy, "a crashed job has logs of " + file.path + " on " +
+                                      std::to_string(file.nodes_left) +
+                                      " more of its nodes: run 'pmio recover' there first");
+      }
       if (file.result == FileResult::kept) {
         return Status(Code::busy,
                       "a crashed job's log of " + file.path + " is not in the file yet: " + file.message);

@@ -9,6 +9,8 @@
 // With `consistent` nothing of a log is marked or removed while something of it is left out: a later recovery
 // has to replay all of it in order, or older bytes would come over newer ones.
 //
+// Of a file whose ranks were on several nodes only this node's log is replayed (spanning.h).
+//
 // A job that runs is left alone. A file is only written if it is still the one recorded (device, inode and,
 // where known, birth time), and as its job left it (size and time of modification), or if force is given.
 //
@@ -72,6 +74,8 @@ struct FileOutcome {
   bool misses_ranks = false;            // FileInfo::misses_ranks
   std::vector<DamagedSegment> damaged;  // hold records that were acknowledged and are lost; kept
   std::string message;                  // why kept
+  // Its ranks were on so many nodes, each with a log of its own; of so many that is not in the file yet.
+  uint32_t nodes = 1, nodes_left = 0;
 };
 
 struct JobOutcome {

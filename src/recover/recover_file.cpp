@@ -8,7 +8,9 @@
 #include <new>
 
 #include "node/control.h"
+#include "recover/journal.h"
 #include "recover/replay.h"
+#include "recover/spanning.h"
 
 namespace pmio {
 namespace {
@@ -64,6 +66,10 @@ Status mark_drained(const LogDirectory& job, const FileInfo& file, const MediumO
   if (!ledger.ok()) return ledger.status();
   LedgerState state;
   state.target = file.target;
+  if (file.nodes) {
+    state.flags = kRecovered;
+    state.cut = file.cut_finished;
+  }
   for (const SegmentInfo& segment : file.segments) {
     state.entries.push_back({segment.rank, segment.slot, segment.salt, segment.records});
   }
@@ -88,6 +94,8 @@ Status remove_log(const LogDirectory& job, const FileInfo& file, const std::func
   }
   PMIO_TRY(job.sync());
   if (file.damaged() && !file.discarded) return {};
+  // Without the note the log says nothing of other nodes; the ledger says that there is nothing left to do.
+  PMIO_TRY(job.remove("nodes-" + key));
   for (const std::string& ledger : file.ledgers) PMIO_TRY(job.remove(ledger));
   PMIO_TRY(job.remove(mark_name(file)));
   for (const std::string& name : *names) {
@@ -116,6 +124,45 @@ class Recovery {
     if (options_.consistent && file_.cut.left_records > 0) return {};
     PMIO_TRY(mark_drained(job_, file_, options_.open_log));
     tell(RecoverStep::marked);
+    return {};
+  }
+
+  // Of a file whose ranks were on several nodes.
+  Status replay_beside_others(uint64_t job, FileOutcome* outcome) {
+    outcome->nodes = file_.nodes->nodes;
+    const bool replays = needs_journal(file_);
+    if (!replays && (file_.paths.empty() || options_.dry_run)) return {};
+    auto target = open_target(file_, options_.paths);
+    if (!target.ok()) return replays ? target.status() : Status();
+    outcome->path = (*target)->path();
+    if (options_.dry_run) return {};
+    const std::string name = Journal::path_of((*target)->path(), job, file_.target.inode);
+    // Where this node has nothing to bring in, too, another may: each has to say that it is done.
+    const auto base = file_.recovered ? std::nullopt : std::optional(file_.cut_finished);
+    auto journal = Journal::open(name, file_.nodes->nodes, base);
+    if (!journal.ok()) return journal.status();
+    if (!journal->has_value()) return {};
+    Journal& shared = **journal;
+    if (replays) {
+      FileInfo file = file_;
+      PMIO_TRY(count_from(shared.base(), &file));
+      outcome->records = file.undrained_records();
+      outcome->bytes = file.undrained_bytes();
+      PMIO_TRY(
+          replay_beside(file, **target, shared.claims_of_others(file.nodes->node), [this](uint64_t bytes) {
+            done_bytes_ += bytes;
+            tell(RecoverStep::window);
+          }));
+      PMIO_TRY((*target)->sync());
+      tell(RecoverStep::synced);
+      PMIO_TRY(shared.add_claims(file.nodes->node, claims_of(file, shared.base())));
+    }
+    if (!file_.recovered) {
+      PMIO_TRY(mark_drained(job_, file_, options_.open_log));
+      tell(RecoverStep::marked);
+    }
+    PMIO_TRY(shared.finish(file_.nodes->node));
+    outcome->nodes_left = shared.nodes_left();
     return {};
   }
 
@@ -150,6 +197,16 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
                   "its ledger is damaged, so nobody knows what of the log the file has already");
   }
   Recovery recovery(job, file, options);
+  if (file.nodes && file.nodes->nodes > 1 && !file.discarded) {
+    if (options.consistent && file.undrained_records() > 0)
+      return Status(Code::unsupported,
+                    "its ranks were on " + std::to_string(file.nodes->nodes) +
+                        " nodes, and the log of one does not tell which calls the others had finished: "
+                        "repeat without --consistent");
+    PMIO_TRY(recovery.replay_beside_others(options.job, outcome));
+    outcome->result = wanted;
+    return recovery.remove();
+  }
   if (replays) PMIO_TRY(recovery.replay_and_mark(outcome));
   outcome->result = wanted;
   return wanted == FileResult::cut ? Status() : recovery.remove();
@@ -157,7 +214,8 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
 
 // What src/node makes in a job's directory; anything else is somebody's, and stays.
 bool belongs_to_a_job(const std::string& entry) {
-  static const std::string prefixes[] = {"seg-", "ledger-", "mark-", "file-", "run-", "layout-", "shared-"};
+  static const std::string prefixes[] = {"seg-", "ledger-", "mark-",   "file-",
+                                         "run-", "layout-", "shared-", "nodes-"};
   return entry == kAlive || entry == "lock" || entry == "undrained" ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });

@@ -15,6 +15,7 @@ struct FileRecovery {
   bool consistent = false;
   std::function<void(const RecoverProgress&)> progress;
   MediumOpener open_log = open_medium;
+  uint64_t job = 0;  // without the number of the node
 };
 
 // Somebody has changed the file since its job last wrote it, as far as the job's mark tells

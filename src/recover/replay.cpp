@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "drain/paint.h"
+#include "drain/pieces.h"
 #include "drain/run.h"
 
 namespace pmio {
@@ -81,9 +82,109 @@ uint64_t next_logged(const RunView& run, EntrySource& source, std::vector<Entry>
   return next;
 }
 
-}  // namespace
+// A window of the file as the log has it.
+class Window {
+ public:
+  virtual ~Window() = default;
+  // Writes what is in `memory` where `covered` says, byte `a` first. *covered: what was written.
+  virtual Status write(std::span<const Entry> entries, LogSource& source, uint64_t a, std::byte* memory,
+                       std::vector<Interval>* covered) = 0;
+};
 
-Status replay(const FileInfo& file, TargetFile& target, bool consistent, const ReplayProgress& progress) {
+class WholeWindow : public Window {
+ public:
+  explicit WholeWindow(TargetFile& target) : target_(target) {}
+  Status write(std::span<const Entry>, LogSource&, uint64_t a, std::byte* memory,
+               std::vector<Interval>* covered) override {
+    return target_.write_covered(a, memory, *covered);
+  }
+
+ private:
+  TargetFile& target_;
+};
+
+// Who of this log and the claims has the newest byte: painted as two values, and looked at.
+class ContestedWindow : public Window {
+ public:
+  ContestedWindow(const FileInfo& file, TargetFile& target, std::span<const Journal::Claim> claims)
+      : file_(file), target_(target), claims_(claims), mine_(kWindowBytes, kMine), theirs_(kWindowBytes) {
+    std::vector<Entry> entries;
+    entries.reserve(claims.size());
+    for (const Journal::Claim& claim : claims) {
+      Entry entry{};
+      entry.offset = static_cast<uint64_t>(claim.range.offset);
+      entry.end = static_cast<uint64_t>(claim.range.end());
+      entry.stamp_ns = claim.stamp;
+      entry.where = static_cast<uint32_t>(entries.size()) & 0x7fffffffu;
+      entry.vector = claim.range.count > 1;
+      entries.push_back(entry);
+    }
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(run_bytes(entries.size()));
+    build_run(entries, memory_.get());
+  }
+
+  Status write(std::span<const Entry> entries, LogSource& source, uint64_t a, std::byte* memory,
+               std::vector<Interval>* covered) override {
+    const Interval bytes{a, a + kWindowBytes};
+    found_.clear();
+    RunView(memory_.get()).find(bytes.begin, bytes.end, &found_);
+    if (!found_.empty()) {
+      if (!paint_owners(entries, source, bytes))
+        return {Code::corrupt, "the log of " + file_.name() + " changed while it was read"};
+      keep_mine(a, covered);
+    }
+    return target_.write_each(a, memory, *covered);
+  }
+
+ private:
+  static constexpr std::byte kMine{1};
+
+  bool paint_owners(std::span<const Entry> entries, LogSource& source, const Interval& bytes) {
+    pieces_.clear();
+    for (const Entry& entry : entries) {
+      EntrySource::Located located;
+      if (!source.locate(entry, &located)) return false;
+      add_pieces(located, entry.stamp_ns, file_.segments[entry.segment].rank, bytes, &pieces_);
+    }
+    for (Piece& piece : pieces_) piece.data = mine_.data();
+    const size_t own = pieces_.size();
+    for (const Entry& entry : found_) {
+      const Journal::Claim& claim = claims_[entry.where];
+      add_pieces({claim.range, theirs_.data()}, claim.stamp, static_cast<uint32_t>(claim.rank), bytes,
+                 &pieces_);
+    }
+    for (size_t i = own; i < pieces_.size(); i++) pieces_[i].data = theirs_.data();
+    PieceSource owners(pieces_);
+    owner_.assign(kWindowBytes, std::byte{0});
+    return painter_.paint(entries_of(pieces_), owners, bytes.begin, bytes.end, owner_.data(), &painted_);
+  }
+
+  void keep_mine(uint64_t a, std::vector<Interval>* covered) const {
+    covered->clear();
+    for (const Interval& interval : painted_) {
+      for (uint64_t at = interval.begin; at < interval.end;) {
+        const bool is_mine = owner_[at - a] == kMine;
+        uint64_t end = at + 1;
+        while (end < interval.end && (owner_[end - a] == kMine) == is_mine) end++;
+        if (is_mine) append_interval(covered, at, end);
+        at = end;
+      }
+    }
+  }
+
+  const FileInfo& file_;
+  TargetFile& target_;
+  const std::span<const Journal::Claim> claims_;
+  const std::vector<std::byte> mine_, theirs_;
+  std::unique_ptr<std::byte[]> memory_;
+  std::vector<Entry> found_;
+  std::vector<Piece> pieces_;
+  std::vector<std::byte> owner_;
+  std::vector<Interval> painted_;
+  Painter painter_;
+};
+
+Status replay_windows(const FileInfo& file, bool consistent, Window& writer, const ReplayProgress& progress) {
   std::unique_ptr<std::byte[]> memory;
   {
     std::vector<Entry> entries = undrained_entries(file, consistent);
@@ -106,7 +207,7 @@ Status replay(const FileInfo& file, TargetFile& target, bool consistent, const R
     if (!painter.paint(found, source, a, b, window.get(), &covered)) {
       return Status(Code::corrupt, "the log of " + file.name() + " changed while it was read");
     }
-    PMIO_TRY(target.write_covered(a, window.get(), covered));
+    PMIO_TRY(writer.write(found, source, a, window.get(), &covered));
     uint64_t bytes = 0;
     for (const Interval& interval : covered) bytes += interval.end - interval.begin;
     if (progress) progress(bytes);
@@ -114,6 +215,19 @@ Status replay(const FileInfo& file, TargetFile& target, bool consistent, const R
     at = bytes > 0 ? run.next_covered(b) : next_logged(run, source, &found, b);
   }
   return {};
+}
+
+}  // namespace
+
+Status replay(const FileInfo& file, TargetFile& target, bool consistent, const ReplayProgress& progress) {
+  WholeWindow window(target);
+  return replay_windows(file, consistent, window, progress);
+}
+
+Status replay_beside(const FileInfo& file, TargetFile& target, std::span<const Journal::Claim> claims,
+                     const ReplayProgress& progress) {
+  ContestedWindow window(file, target, claims);
+  return replay_windows(file, false, window, progress);
 }
 
 }  // namespace pmio

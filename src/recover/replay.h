@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "base/status.h"
 #include "drain/target.h"
+#include "recover/journal.h"
 #include "recover/scan.h"
 
 namespace pmio {
@@ -20,5 +22,10 @@ using ReplayProgress = std::function<void(uint64_t bytes)>;
 // bytes are written, not synced. An error leaves part of them written; the call can be repeated.
 // consistent: what lies behind the cut is left out.
 Status replay(const FileInfo& file, TargetFile& target, bool consistent, const ReplayProgress& progress);
+
+// The same where other nodes have brought in what they claim: bytes of theirs with a later stamp stay.
+// Nothing is read from the file, and no byte written that this log does not hold.
+Status replay_beside(const FileInfo& file, TargetFile& target, std::span<const Journal::Claim> claims,
+                     const ReplayProgress& progress);
 
 }  // namespace pmio

@@ -5,7 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <set>
 #include <thread>
 
@@ -13,138 +12,13 @@
 #include "log/target_mark.h"
 #include "medium/job_name.h"
 #include "node/control.h"
-#include "node/pool.h"
+#include "recover/ledgers.h"
 
 namespace pmio {
 namespace {
 
-constexpr std::string_view kControlPrefix = "file-";
 constexpr int kLockAttempts =
     20;  // of a millisecond each: the longest that a question about liveness holds the lock
-
-bool starts_with(const std::string& text, std::string_view prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
-}
-
-// The ledgers of one job, by what they say; one that says nothing is known by its name only. And its control
-// blocks, by the key of their file.
-struct Ledgers {
-  std::map<std::string, LedgerState> readable;
-  std::set<std::string> blank;                      // created, never updated: nothing is drained
-  std::set<std::string> damaged;                    // updated, and unreadable
-  std::map<std::string, ControlEvidence> controls;  // of a dead job
-  std::map<std::string, ControlEvidence> moving;    // of another one
-  const ControlEvidence* control_of(const FileIdentity& target) const {
-    const auto found = controls.find(file_key(target));
-    return found == controls.end() ? nullptr : &found->second;
-  }
-};
-
-// Whether a ledger without a valid slot has ever been updated to the end. The first update touches the first
-// slot only; a crash within it leaves the second one zero, and nothing was drained yet.
-bool second_slot_zero(std::span<const std::byte> bytes) {
-  const auto second = bytes.subspan(bytes.size() / 2);
-  return std::all_of(second.begin(), second.end(), [](std::byte byte) { return byte == std::byte{0}; });
-}
-
-void read_ledger(const LogDirectory& directory, const std::string& name, Ledgers* ledgers) {
-  auto mapping = directory.map(name);
-  if (!mapping.ok()) {
-    ledgers->damaged.insert(name);
-    return;
-  }
-  LedgerState state = parse_ledger((*mapping)->bytes());
-  if (state.round != 0) {
-    ledgers->readable.emplace(name, std::move(state));
-  } else if (second_slot_zero((*mapping)->bytes())) {
-    ledgers->blank.insert(name);
-  } else {
-    ledgers->damaged.insert(name);
-  }
-}
-
-void read_control(const LogDirectory& directory, const std::string& name,
-                  std::map<std::string, ControlEvidence>* controls) {
-  auto mapping = directory.map(name);
-  if (!mapping.ok()) return;
-  auto evidence = ControlEvidence::read((*mapping)->bytes());
-  if (evidence) controls->emplace(name.substr(kControlPrefix.size()), std::move(*evidence));
-}
-
-bool ledger_of(const std::string& name, const FileIdentity& target) {
-  const std::string own = "ledger-" + file_key(target);
-  return name == own || starts_with(name, own + "-");
-}
-
-// How many records of a segment the ledgers say are in the file.
-uint32_t drained_of(const Ledgers& ledgers, const FileIdentity& target, uint32_t rank, uint32_t slot,
-                    uint64_t salt) {
-  uint64_t drained = 0;
-  for (const auto& [name, state] : ledgers.readable) {
-    if (!same_file(state.target, target)) continue;
-    for (const LedgerEntry& entry : state.entries) {
-      if (entry.rank == rank && entry.slot == slot && entry.salt == salt)
-        drained = std::max(drained, entry.drained_records);
-    }
-  }
-  return static_cast<uint32_t>(std::min<uint64_t>(drained, UINT32_MAX));
-}
-
-// Adds what the job's ledgers say of the file.
-void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
-  uint64_t round = 0;
-  for (const auto& [name, state] : ledgers.readable) {
-    if (!same_file(state.target, file->target)) continue;
-    file->ledgers.push_back(name);
-    round = std::max(round, state.round);
-    if ((state.flags & kDiscarded) != 0) file->discarded = true;
-  }
-  for (SegmentInfo& segment : file->segments)
-    segment.drained = drained_of(ledgers, file->target, segment.rank, segment.slot, segment.salt);
-  for (const std::string& name : ledgers.blank) {
-    if (ledger_of(name, file->target)) file->ledgers.push_back(name);
-  }
-  for (const std::string& name : ledgers.damaged) {
-    if (!ledger_of(name, file->target)) continue;
-    file->ledgers.push_back(name);
-    file->ledger_damaged = true;
-  }
-  // The slot that was written last is gone; the one before knows of segments that were used again since.
-  const ControlEvidence* control = ledgers.control_of(file->target);
-  if (control != nullptr && control->ledger_updates > round) file->ledger_damaged = true;
-}
-
-// Segments that the control block knows and that are not there, or say nothing.
-void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
-  const ControlEvidence* control = ledgers.control_of(file->target);
-  if (control == nullptr) return;
-  for (const ControlEvidence::Cell& cell : control->cells) {
-    const bool there = std::any_of(
-        file->segments.begin(), file->segments.end(),
-        [&cell](const SegmentInfo& known) { return known.rank == cell.rank && known.salt == cell.salt; });
-    if (there || cell.published <= drained_of(ledgers, file->target, cell.rank, cell.slot, cell.salt))
-      continue;
-    file->lost_segments.push_back({SegmentPool::segment_name(cell.rank, cell.slot), cell.rank, cell.slot,
-                                   cell.published, bounds_of(cell)});
-  }
-}
-
-// Segments that the ledger knows and that are not there, as far as the control block does not tell of them. A
-// recovery that was interrupted has removed some when nothing was left to do; then that is no evidence.
-void find_gone_segments(const Ledgers& ledgers, const std::vector<std::string>& names, FileInfo* file) {
-  if (file->undrained_records() == 0) return;
-  const ControlEvidence* control = ledgers.control_of(file->target);
-  for (const auto& [name, state] : ledgers.readable) {
-    if (!same_file(state.target, file->target)) continue;
-    for (const LedgerEntry& entry : state.entries) {
-      if (control != nullptr && control->find(entry.rank, entry.salt) != nullptr) continue;
-      const std::string segment = SegmentPool::segment_name(entry.rank, entry.slot);
-      if (std::find(names.begin(), names.end(), segment) != names.end()) continue;
-      const auto drained = static_cast<uint32_t>(std::min<uint64_t>(entry.drained_records, UINT32_MAX));
-      file->gone_segments.push_back({segment, entry.rank, entry.slot, drained});
-    }
-  }
-}
 
 bool mark_matches_ledger(const LogDirectory& directory, const FileInfo& file) {
   auto mark = directory.map("mark-" + file_key(file.target));
@@ -170,22 +44,27 @@ CutContext cut_context(const JobInfo& job, const std::vector<std::string>& names
   return context;
 }
 
+CutContext of_file(CutContext context, const FileInfo& file) {
+  if (file.nodes) context.here.insert(file.nodes->ranks.begin(), file.nodes->ranks.end());
+  return context;
+}
+
 // records and damage are known.
 void examine_cut(const LogDirectory& directory, const Ledgers& ledgers, const std::vector<std::string>& names,
                  const CutContext& context, FileInfo* file) {
   if (const ControlEvidence* control = ledgers.control_of(file->target)) file->control_opens = control->opens;
   find_gone_segments(ledgers, names, file);
   file->ledger_exact = mark_matches_ledger(directory, *file);
-  file->cut = find_cut(*file, context);
+  file->cut = find_cut(*file, of_file(context, *file));
 }
 
 // The segments of a running job change while they are read; its control block alone tells how far it has
 // come.
-Cut find_progress(const Ledgers& ledgers, const FileIdentity& target, const CutContext& context) {
+Cut find_progress(const Ledgers& ledgers, const FileInfo& file, const CutContext& context) {
   FileInfo calls;
-  if (const auto found = ledgers.moving.find(file_key(target)); found != ledgers.moving.end())
+  if (const auto found = ledgers.moving.find(file_key(file.target)); found != ledgers.moving.end())
     calls.control_opens = found->second.opens;
-  return find_cut(calls, context);
+  return find_cut(calls, of_file(context, file));
 }
 
 void count_record(const LogRecord& record, bool drained, SegmentInfo* segment) {
@@ -270,6 +149,9 @@ bool knows(const JobInfo& job, const FileIdentity& target) {
 void add_files_without_segments(const Ledgers& ledgers, JobInfo* job) {
   for (const auto& [name, state] : ledgers.readable) {
     if (!knows(*job, state.target)) job->files.emplace_back().target = state.target;
+  }
+  for (const NodesNote& note : ledgers.notes) {
+    if (!knows(*job, note.target)) job->files.emplace_back().target = note.target;
   }
   for (const auto& [key, control] : ledgers.controls) {
     FileIdentity target;
@@ -376,15 +258,17 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
   job.state = state;
   Ledgers ledgers;
   for (const std::string& entry : *names) {
-    if (starts_with(entry, "seg-")) add_segment(directory, entry, only, &job);
-    if (starts_with(entry, "ledger-")) read_ledger(directory, entry, &ledgers);
-    if (starts_with(entry, kControlPrefix))
+    if (entry.starts_with("seg-")) add_segment(directory, entry, only, &job);
+    if (entry.starts_with("ledger-")) read_ledger(directory, entry, &ledgers);
+    if (entry.starts_with("nodes-")) read_note(directory, entry, &ledgers);
+    if (entry.starts_with(kControlPrefix))
       read_control(directory, entry, state == JobState::dead ? &ledgers.controls : &ledgers.moving);
   }
   if (only == nullptr) add_files_without_segments(ledgers, &job);
   const CutContext context = cut_context(job, *names);
   for (FileInfo& file : job.files) {
     apply_ledgers(ledgers, &file);
+    apply_notes(ledgers, &file);
     const ControlEvidence* control = ledgers.control_of(file.target);
     find_lost_segments(ledgers, &file);
     for (SegmentInfo& segment : file.segments) examine_records(state == JobState::dead, control, &segment);
@@ -392,7 +276,7 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
       return std::tie(a.rank, a.start_ns, a.slot) < std::tie(b.rank, b.start_ns, b.slot);
     });
     if (state != JobState::dead)
-      file.cut = find_progress(ledgers, file.target, context);
+      file.cut = find_progress(ledgers, file, context);
     else if (!file.discarded)
       examine_cut(directory, ledgers, *names, context, &file);
   }

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "log/ledger.h"
+#include "log/nodes_note.h"
 #include "log/segment.h"
 #include "recover/cut.h"
 #include "recover/directory.h"
@@ -75,6 +76,11 @@ struct FileInfo {
   // records are in the file; whether there were more, and where, nothing tells.
   std::vector<LostSegment> gone_segments;
   std::vector<ControlEvidence::Open> control_opens;
+  // Of a file whose ranks were on several nodes, of which this log is one's:
+  std::optional<NodePlace> nodes;
+  uint64_t cut_finished = 0;  // LedgerState::cut
+  bool round_ended = false;   // all nodes are known to have finished the round of that cut
+  bool recovered = false;     // an earlier recovery has brought all in, and was then interrupted
   bool ledger_exact = false;  // the file has no more of the log than the ledger tells (log/target_mark.h)
   Cut cut;                    // of a running job, only how far it has come
 

@@ -64,7 +64,7 @@ static bool make_segments(const fs::path& corpus, Medium& medium) {
     std::vector<char> directory;
     add_piece(&directory, static_cast<char>(shape % 3), segment_input(**region, *writer, 3));
     if (shape % 2 == 1) add_piece(&directory, 3, {'P', 'M', 'I', 'O', 'L', 'D', 'R', '1', 1});
-    if (shape == 4) add_piece(&directory, 4, {'P', 'M', 'I', 'O', 'C', 'T', 'L', '3'});
+    if (shape == 4) add_piece(&directory, 4, {'P', 'M', 'I', 'O', 'C', 'T', 'L', '4'});
     const std::string statistics = R"({"rank":0,"counters":{"append_ns":5}})";
     if (shape == 3) add_piece(&directory, 5, {statistics.begin(), statistics.end()});
     write_file(corpus / "directory" / name, directory);

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -94,7 +95,7 @@ class CrashedJob {
 
   // The first drained[(rank, slot)] records of each segment are in the file.
   void ledger(const std::string& path, const std::map<std::pair<uint32_t, uint32_t>, uint64_t>& drained,
-              uint32_t flags = 0) {
+              uint32_t flags = 0, std::optional<uint64_t> cut = {}) {
     const std::string name = "ledger-" + file_key(identity(path));
     if (!std::filesystem::exists(directory + "/" + name)) {
       ASSERT_TRUE(Ledger::create(*medium, name, 64).ok());
@@ -104,6 +105,7 @@ class CrashedJob {
     LedgerState state;
     state.target = identity(path);
     state.flags = flags;
+    state.cut = cut;
     for (const auto& [which, records] : drained) {
       state.entries.push_back({which.first, which.second, segments[which].writer.salt(), records});
     }

@@ -1,0 +1,195 @@
+#include "recover/journal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "base/checksum.h"
+#include "medium/directory.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kMagic = 0x314e524a4f494d50;  // "PMIOJRN1"
+constexpr uint32_t kBegin = 1, kClaims = 2, kDone = 3;
+constexpr int kMostAttempts = 1000;
+constexpr useconds_t kPauseMicroseconds = 10'000;
+constexpr size_t kMostClaims = 1 << 16;  // of a chunk
+
+Status error_of(const std::string& path, int error) {
+  return Status::from_errno(error,
+                            "cannot use '" + path + "', by which the nodes' recoveries know of each other");
+}
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_sane(const Journal::Claim& claim) {
+  const Vector& range = claim.range;
+  if (range.offset < 0 || range.count == 0 || range.block_length == 0) return false;
+  const auto limit = static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(range.offset);
+  if (range.block_length > limit) return false;
+  if (range.count == 1) return true;
+  if (range.stride < static_cast<int64_t>(range.block_length)) return false;
+  return range.count - 1 <= (limit - range.block_length) / static_cast<uint64_t>(range.stride);
+}
+
+}  // namespace
+
+struct Journal::Chunk {
+  uint64_t magic;
+  uint32_t kind;
+  uint32_t crc;  // crc32c(0, bytes [16, sizeof(Chunk)) and the claims)
+  uint32_t node;
+  uint32_t nodes;
+  uint64_t base;
+  uint64_t claims;  // so many follow
+};
+
+std::string Journal::path_of(const std::string& target, uint64_t job, uint64_t inode) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/.pmio-recovery-%016" PRIx64 "-%" PRIx64, job, inode);
+  return directory_of(target) + name;
+}
+
+Status Journal::lock(bool create) {
+  lock_ =
+      FileDescriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0600));
+  if (!lock_.ok()) return error_of(path_, errno);
+  struct flock all {};
+  all.l_type = F_WRLCK;
+  all.l_whence = SEEK_SET;
+  while (fcntl(lock_.get(), F_OFD_SETLKW, &all) != 0) {
+    if (errno != EINTR) return error_of(path_, errno);
+  }
+  // Opened anew, now that nobody else writes it: a network file system shows what was there at the open.
+  file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!file_.ok()) return error_of(path_, errno);
+  struct stat locked {};
+  struct stat named {};
+  if (fstat(lock_.get(), &locked) != 0 || fstat(file_.get(), &named) != 0) return error_of(path_, errno);
+  if (named.st_uid != geteuid()) return error_of(path_, EACCES);
+  return locked.st_ino == named.st_ino ? Status() : error_of(path_, ENOENT);
+}
+
+bool Journal::take(const Chunk& chunk, std::span<const std::byte> payload) {
+  if (has_base_ == (chunk.kind == kBegin)) return false;
+  if (chunk.kind == kBegin) {
+    has_base_ = true;
+    base_ = chunk.base;
+  } else if (chunk.kind == kDone) {
+    done_.insert(chunk.node);
+  } else if (chunk.kind != kClaims) {
+    return false;
+  }
+  for (uint64_t i = 0; i < chunk.claims; i++) {
+    OfNode entry{chunk.node, {}};
+    std::memcpy(&entry.claim, payload.data() + i * sizeof(Claim), sizeof(Claim));
+    if (!is_sane(entry.claim)) return false;
+    claims_.push_back(entry);
+  }
+  return true;
+}
+
+bool Journal::load(uint32_t nodes) {
+  nodes_ = nodes;
+  std::vector<std::byte> payload;
+  for (;;) {
+    Chunk chunk{};
+    if (pread(file_.get(), &chunk, sizeof chunk, static_cast<off_t>(end_)) != sizeof chunk) break;
+    if (chunk.magic != kMagic || chunk.nodes != nodes || chunk.node >= nodes || chunk.claims > kMostClaims)
+      break;
+    payload.resize(chunk.claims * sizeof(Claim));
+    const auto at = static_cast<off_t>(end_ + sizeof chunk);
+    if (pread(file_.get(), payload.data(), payload.size(), at) != static_cast<ssize_t>(payload.size())) break;
+    const auto* covered = reinterpret_cast<const std::byte*>(&chunk) + offsetof(Chunk, node);
+    const uint32_t crc =
+        crc32c(crc32c(0, covered, sizeof chunk - offsetof(Chunk, node)), payload.data(), payload.size());
+    if (crc != chunk.crc || !take(chunk, payload)) break;
+    end_ += sizeof chunk + payload.size();
+  }
+  return has_base_;
+}
+
+Result<std::optional<Journal>> Journal::open(const std::string& path, uint32_t nodes,
+                                             std::optional<uint64_t> base) {
+  for (int attempt = 1;; attempt++) {
+    Journal journal(path);
+    const Status locked = journal.lock(base.has_value());
+    const int why = locked.system_errno();
+    if (why == ENOENT && !base) return std::optional<Journal>();
+    // The last node has just removed it; or the first one has just made it, which a network file system's
+    // client has not heard of.
+    const bool moving = why == ENOENT || why == EEXIST || why == ESTALE;
+    if (moving && attempt < kMostAttempts) {
+      usleep(kPauseMicroseconds);
+      continue;
+    }
+    if (!locked.ok()) return locked;
+    const bool begun = journal.load(nodes);
+    if (begun && journal.nodes_left() == 0) {  // all have finished, and the last one could not remove it
+      (void)unlink(path.c_str());
+      continue;
+    }
+    if (!begun) {
+      if (!base) return std::optional<Journal>();
+      journal.end_ = 0;
+      PMIO_TRY(journal.append(kBegin, 0, *base, {}));
+      if (const int error = sync_directory(AT_FDCWD, directory_of(path).c_str()); error != 0)
+        return error_of(path, error);
+      journal.has_base_ = true;
+      journal.base_ = *base;
+    }
+    return std::optional<Journal>(std::move(journal));
+  }
+}
+
+Status Journal::append(uint32_t kind, uint32_t node, uint64_t base, std::span<const Claim> claims) {
+  Chunk chunk{kMagic, kind, 0, node, nodes_, base, claims.size()};
+  std::vector<std::byte> bytes(sizeof chunk + claims.size_bytes());
+  std::memcpy(bytes.data(), &chunk, sizeof chunk);
+  if (!claims.empty()) std::memcpy(bytes.data() + sizeof chunk, claims.data(), claims.size_bytes());
+  chunk.crc = crc32c(0, bytes.data() + offsetof(Chunk, node), bytes.size() - offsetof(Chunk, node));
+  std::memcpy(bytes.data() + offsetof(Chunk, crc), &chunk.crc, sizeof chunk.crc);
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t n =
+        pwrite(file_.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(end_ + at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return error_of(path_, n < 0 ? errno : EIO);
+    at += static_cast<size_t>(n);
+  }
+  if (fdatasync(file_.get()) != 0) return error_of(path_, errno);
+  end_ += bytes.size();
+  return {};
+}
+
+std::vector<Journal::Claim> Journal::claims_of_others(uint32_t node) const {
+  std::vector<Claim> claims;
+  for (const OfNode& entry : claims_) {
+    if (entry.node != node) claims.push_back(entry.claim);
+  }
+  return claims;
+}
+
+Status Journal::add_claims(uint32_t node, std::span<const Claim> claims) {
+  for (; !claims.empty(); claims = claims.subspan(std::min(claims.size(), kMostClaims)))
+    PMIO_TRY(append(kClaims, node, base_, claims.first(std::min(claims.size(), kMostClaims))));
+  return {};
+}
+
+Status Journal::finish(uint32_t node) {
+  if (done_.count(node) == 0) PMIO_TRY(append(kDone, node, base_, {}));
+  done_.insert(node);
+  if (nodes_left() == 0 && unlink(path_.c_str()) != 0 && errno != ENOENT) return error_of(path_, errno);
+  return {};
+}
+
+}  // namespace pmio

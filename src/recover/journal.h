@@ -1,0 +1,70 @@
+// What the recoveries of several nodes tell each other of one file: a file beside it, which all of them see
+// (docs/format.md, "recovery journal"). Held under an exclusive lock from open to the end, so that the nodes
+// come one by one; gone when the last of them has finished.
+//
+// The base, set by the first of them: its last finished cut (LedgerState::cut). Records of earlier calls are
+// in the file. Claims: which bytes a node has brought in, and their stamps. Trusts nothing: what follows the
+// first chunk that does not validate is cut off, and is written again by the recovery that wrote it, for a
+// log is not marked before its claims are durable. Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/status.h"
+#include "extent/pattern.h"
+
+namespace pmio {
+
+class Journal {
+ public:
+  struct Claim {
+    Vector range;
+    uint64_t stamp;
+    uint64_t rank;
+  };
+  // The file's journal of that job; job: without the number of the node.
+  static std::string path_of(const std::string& target, uint64_t job, uint64_t inode);
+
+  // Waits for the lock. base: of a new one; nullopt: none is made, and the result is nullopt where there is
+  // none. unsupported: the file system has no locks.
+  static Result<std::optional<Journal>> open(const std::string& path, uint32_t nodes,
+                                             std::optional<uint64_t> base);
+
+  uint64_t base() const { return base_; }
+  // Of all nodes but this one.
+  std::vector<Claim> claims_of_others(uint32_t node) const;
+  // Durable on return.
+  Status add_claims(uint32_t node, std::span<const Claim> claims);
+  // The node's log is in the file, and marked. Removes the journal after the last one.
+  Status finish(uint32_t node);
+  uint32_t nodes_left() const { return nodes_ - static_cast<uint32_t>(done_.size()); }
+
+ private:
+  struct Chunk;
+  explicit Journal(std::string path) : path_(std::move(path)) {}
+  Status lock(bool create);
+  bool load(uint32_t nodes);  // false: there is no base
+  bool take(const Chunk& chunk, std::span<const std::byte> payload);
+  Status append(uint32_t kind, uint32_t node, uint64_t base, std::span<const Claim> claims);
+
+  struct OfNode {
+    uint32_t node;
+    Claim claim;
+  };
+  std::string path_;
+  FileDescriptor lock_, file_;
+  uint64_t end_ = 0;  // of what is valid
+  bool has_base_ = false;
+  uint64_t base_ = 0;
+  uint32_t nodes_ = 0;
+  std::vector<OfNode> claims_;
+  std::set<uint32_t> done_;
+};
+
+}  // namespace pmio

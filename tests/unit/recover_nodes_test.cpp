@@ -1,0 +1,194 @@
+// A file whose ranks were on two nodes, each with a log directory of its own: recovered in any order, at
+// once, and with a kill at any step, it holds the bytes of the newest calls.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <tuple>
+
+#include "log/nodes_note.h"
+#include "recover_fixture.h"
+
+namespace pmio::test {
+namespace {
+
+constexpr uint32_t kRanks = 4;
+constexpr uint64_t kJob = 0x5eed0000;
+
+struct Written {
+  uint32_t rank;
+  uint64_t call;
+  Vector where;
+  Bytes data;
+};
+
+class RecoverNodes : public RecoverTest, public testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    RecoverTest::SetUp();
+    // Two nodes see the file by the same path, and their logs by none of the other's.
+    for (uint32_t node = 0; node < 2; node++) directories_[node] = root + "/logs" + std::to_string(node);
+    random_.seed(static_cast<uint64_t>(GetParam()));
+  }
+
+  std::vector<Written> random_calls(uint64_t calls) {
+    std::vector<Written> all;
+    const uint64_t file_bytes = GetParam() % 2 == 0 ? 20'000 : 9'000'000;
+    for (uint64_t call = 1; call <= calls; call++) {
+      for (uint32_t rank = 0; rank < kRanks; rank++) {
+        Vector where;
+        where.block_length = 1 + random_() % 500;
+        where.offset = static_cast<int64_t>(random_() % file_bytes);
+        if (random_() % 2 == 0) {
+          where.count = 2 + random_() % 20;
+          where.stride = static_cast<int64_t>(where.block_length + random_() % 1000);
+        }
+        all.push_back({rank, call, where, random_bytes(random_, where.bytes())});
+      }
+    }
+    return all;
+  }
+
+  // In the order of the calls; of one call the higher rank's bytes win.
+  static Bytes after(const std::vector<Written>& all, uint64_t last_call) {
+    Oracle oracle;
+    for (const Written& one : all) {
+      if (one.call <= last_call) oracle.write(one.where, one.data);
+    }
+    return oracle.bytes;
+  }
+
+  // finished: the cut of the last round that the node has finished.
+  void crash(uint32_t node, const std::vector<Written>& all, uint64_t finished) {
+    CrashedJob job(directories_[node], kJob | node, kRanks);
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> drained;
+    for (const Written& one : all) {
+      if (one.rank / 2 != node) continue;
+      job.write(one.rank, 0, target, one.where, one.data, one.call, static_cast<uint32_t>(one.call), true);
+      if (one.call <= finished) drained[{one.rank, 0}]++;
+    }
+    job.ledger(target, drained, 0, finished);
+    const NodesNote note{{node, 2, {2 * node, 2 * node + 1}}, identity(target), target};
+    ASSERT_TRUE(write_nodes_note(*job.medium, "nodes-" + file_key(identity(target)), note).ok());
+  }
+
+  FileOutcome recover_node(uint32_t node, RecoverOptions options = {}) {
+    options.directory = directories_[node];
+    auto report = recover(options);
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    if (!report.ok() || report->jobs.empty() || report->jobs[0].files.empty()) return {};
+    EXPECT_EQ(report->jobs[0].files[0].message, "");
+    return report->jobs[0].files[0];
+  }
+
+  void expect_recovered(const Bytes& expected) {
+    EXPECT_TRUE(read_file(target) == expected);
+    for (const auto& entry : std::filesystem::directory_iterator(root)) {
+      const std::string name = entry.path().filename();
+      EXPECT_TRUE(name == "data" || name.substr(0, 4) == "logs") << name;
+    }
+    for (const std::string& directory : directories_) {
+      for (const auto& entry : std::filesystem::directory_iterator(directory))
+        EXPECT_EQ(entry.path().filename(), kRecoverLock);
+    }
+  }
+
+  std::array<std::string, 2> directories_;
+  std::mt19937_64 random_;
+};
+
+TEST_P(RecoverNodes, InAnyOrder) {
+  const auto all = random_calls(12);
+  for (const uint32_t first : {0u, 1u}) {
+    write_file(target, after(all, 3));
+    for (const uint32_t node : {0u, 1u}) crash(node, all, 3);
+    const FileOutcome one = recover_node(first);
+    EXPECT_EQ(one.result, FileResult::restored);
+    EXPECT_EQ(one.nodes, 2u);
+    EXPECT_EQ(one.nodes_left, 1u);
+    EXPECT_FALSE(one.misses_ranks);
+    EXPECT_EQ(recover_node(1 - first).nodes_left, 0u);
+    expect_recovered(after(all, 12));
+  }
+}
+
+TEST_P(RecoverNodes, AtOnce) {
+  const auto all = random_calls(12);
+  write_file(target, {});
+  for (const uint32_t node : {0u, 1u}) crash(node, all, 0);
+  std::thread other([this] { recover_node(1); });
+  recover_node(0);
+  other.join();
+  expect_recovered(after(all, 12));
+}
+
+// One of them had heard that the round is to be finished.
+TEST_P(RecoverNodes, OfAHalfFinishedRound) {
+  const auto all = random_calls(8);
+  for (const uint32_t ahead : {0u, 1u}) {
+    for (const uint32_t first : {0u, 1u}) {
+      write_file(target, after(all, 5));
+      crash(ahead, all, 5);
+      crash(1 - ahead, all, 2);
+      recover_node(first);
+      recover_node(1 - first);
+      expect_recovered(after(all, 8));
+    }
+  }
+}
+
+TEST_P(RecoverNodes, KilledAtAnyStep) {
+  const auto all = random_calls(6);
+  for (int steps = 0;; steps++) {
+    write_file(target, after(all, 2));
+    for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
+    const pid_t child = fork();
+    if (child == 0) {
+      int left = steps;
+      RecoverOptions options;
+      options.directory = directories_[0];
+      options.progress = [&left](const RecoverProgress&) {
+        if (left-- == 0) _exit(1);
+      };
+      (void)recover(options);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    recover_node(1);
+    recover_node(0);
+    expect_recovered(after(all, 6));
+    if (status == 0) break;
+  }
+}
+
+TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
+  std::vector<Written> all = random_calls(6);
+  std::erase_if(all, [](const Written& one) { return one.rank < 2 && one.call > 3; });
+  for (const uint32_t first : {0u, 1u}) {
+    write_file(target, after(all, 3));
+    for (const uint32_t node : {0u, 1u}) crash(node, all, 3);
+    recover_node(first);
+    recover_node(1 - first);
+    expect_recovered(after(all, 6));
+  }
+}
+
+TEST_P(RecoverNodes, ConsistentIsRefused) {
+  const auto all = random_calls(3);
+  write_file(target, {});
+  crash(0, all, 0);
+  RecoverOptions options;
+  options.directory = directories_[0];
+  options.consistent = true;
+  auto report = recover(options);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->jobs.at(0).files.at(0).result, FileResult::kept);
+  EXPECT_TRUE(read_file(target).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RecoverNodes, testing::Range(0, 8));
+
+}  // namespace
+}  // namespace pmio::test
