@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
 # In order: a folder includes only from those before it. stats and peer need only base, and may be used by all after that.
-LAYERS = ["base", "stats", "peer", "medium", "extent", "log", "layout", "drain", "node", "recover", "view", "mpi"]
+LAYERS = ["base", "stats", "peer", "medium", "extent", "log", "layout", "drain", "node", "cluster", "recover", "view", "mpi"]
 MPI_LAYERS = {"view", "mpi"}
 CPP = {".h", ".cpp", ".c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')

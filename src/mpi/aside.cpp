@@ -56,7 +56,7 @@ int step_aside(Handle& handle) {
   int code = next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
                                                  handle.filetype.get(), "native", given.get());
   if (code == MPI_SUCCESS) code = set_library_pointers(handle);
-  handle.file->invalidate_cache();
+  handle.file->forget_cache();
   handle.logs = false;
   return code;
 }
@@ -66,7 +66,7 @@ Answer settle(Handle& handle, bool will_write, bool collective, std::shared_ptr<
   std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
   if (!file || !file->ever_logged()) return std::nullopt;
   const Status drained = file->drain();
-  if (will_write) file->invalidate_cache();
+  if (will_write) file->forget_cache();
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);
     if (!collective) return code;

@@ -72,6 +72,17 @@ std::vector<Handle*> logging_handles() {
   return found;
 }
 
+bool handed_on(const FileIdentity& identity) {
+  Table& all = table();
+  const std::shared_lock lock(all.mutex);
+  return std::any_of(all.handles.begin(), all.handles.end(), [&](const auto& entry) {
+    const Handle& handle = *entry.second;
+    if (handle.logs || handle.path.empty()) return false;
+    const Result<FileIdentity> of_handle = identity_of(handle.path);
+    return of_handle.ok() && same_file(of_handle.value(), identity);
+  });
+}
+
 void drop_handles() {
   Table& all = table();
   const std::unique_lock lock(all.mutex);

@@ -80,6 +80,8 @@ void add_handle(std::unique_ptr<Handle> handle);
 std::unique_ptr<Handle> take_handle(MPI_File file);
 // Those that log, by number: in an order that all their ranks share.
 std::vector<Handle*> logging_handles();
+// Whether some handle that does not log has this file open.
+bool handed_on(const FileIdentity& identity);
 // Forgets all: what the program still calls on them is the library's.
 void drop_handles();
 

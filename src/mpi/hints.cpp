@@ -87,9 +87,9 @@ Status set_striping_factor(Hints& hints, std::string_view key, std::string_view 
   return {};
 }
 
-const std::array<std::string_view, 7> kKeys{"pmio_mode",         "pmio_dir",        "pmio_log_size",
-                                            "pmio_index_memory", "pmio_durability", "pmio_background",
-                                            "pmio_stats"};
+const std::array<std::string_view, 9> kKeys{"pmio_mode",         "pmio_dir",          "pmio_log_size",
+                                            "pmio_index_memory", "pmio_durability",   "pmio_background",
+                                            "pmio_stats",        "pmio_across_nodes", "pmio_interface"};
 
 std::string_view take_until(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
@@ -117,9 +117,15 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_durability") return set_durability(hints, key, value);
   if (key == "pmio_background") return set_switch(hints.background, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
+  if (key == "pmio_across_nodes") return set_switch(hints.across_nodes, key, value);
+  if (key == "pmio_interface") {
+    hints.interface = value;
+    return {};
+  }
   return {Code::invalid, "hint " + std::string(key) +
                              " is unknown; known are pmio_mode, pmio_dir, pmio_log_size, " +
-                             "pmio_index_memory, pmio_durability, pmio_background, pmio_stats"};
+                             "pmio_index_memory, pmio_durability, pmio_background, pmio_stats, "
+                             "pmio_across_nodes, pmio_interface"};
 }
 
 std::vector<HintPair> environment_hints() {
@@ -160,7 +166,9 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_index_memory", std::to_string(hints.index_bytes)},
           {"pmio_durability", durability_name(hints.durability)},
           {"pmio_background", hints.background ? "on" : "off"},
-          {"pmio_stats", std::to_string(hints.stats)}};
+          {"pmio_stats", std::to_string(hints.stats)},
+          {"pmio_across_nodes", hints.across_nodes ? "on" : "off"},
+          {"pmio_interface", hints.interface}};
 }
 
 Result<uint64_t> parse_bytes(std::string_view text) {

@@ -28,6 +28,8 @@ struct Hints {
   Durability durability = Durability::sync;  // pmio_durability
   bool background = true;                    // pmio_background
   int stats = 0;                             // pmio_stats
+  bool across_nodes = false;                 // pmio_across_nodes
+  std::string interface;                     // pmio_interface, between nodes; empty: chosen
   LayoutHints layout;                        // striping_unit, striping_factor
 };
 

@@ -15,7 +15,7 @@ void* require_mpi_symbol(const char* name);
 // What pmio calls for itself; the files' functions are in next_functions.
 // clang-format off
 #define PMIO_MPI_CALLS(X) \
-  X(Allreduce) X(Barrier) X(Bcast) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_size) \
+  X(Allgather) X(Allreduce) X(Barrier) X(Bcast) X(Comm_compare) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_size) \
   X(Comm_split_type) X(Exscan) X(File_call_errhandler) X(Gather) X(Get_library_version) \
   X(Grequest_complete) X(Grequest_start) X(Info_create) X(Info_dup) X(Info_free) X(Info_get) \
   X(Info_get_nkeys) X(Info_get_nthkey) X(Info_get_valuelen) X(Info_set) X(Pack) X(Pack_size) \

@@ -66,7 +66,9 @@ void unmake(const char* filename) {
 struct Attempt {
   std::shared_ptr<File> file;  // null: this rank cannot
   int64_t size_bytes = 0;
-  Status misconfigured;  // a reason that the user should hear
+  int64_t last_call = 0;  // File::last_call
+  int64_t cut = 0;        // File::cut
+  Status misconfigured;   // a reason that the user should hear
 };
 
 Status bring_in_pending(const Job& job, const std::string& path) {
@@ -75,7 +77,7 @@ Status bring_in_pending(const Job& job, const std::string& path) {
   return recover_pending(job.options().directory, identity.value(), path, job.options().id);
 }
 
-Attempt attempt(Handle& handle) {
+Attempt attempt(Handle& handle, Cluster* cluster) {
   Attempt result;
   if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
   Result<Job*> job = Process::instance().job(handle.hints);
@@ -83,7 +85,7 @@ Attempt attempt(Handle& handle) {
     result.misconfigured = job.status();
     return result;
   }
-  if (handle.rank == 0) {
+  if (handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node())) {
     // Before anybody logs: what a dead job left for this file is older than what is written from here on.
     result.misconfigured = bring_in_pending(*job.value(), handle.path);
     if (!result.misconfigured.ok()) return result;
@@ -94,6 +96,7 @@ Attempt attempt(Handle& handle) {
   options.path = handle.path;
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
+  options.neighbours = cluster;
   Result<std::shared_ptr<File>> file = job.value()->open(options);
   if (!file.ok()) {
     // invalid: not a regular file, and access: writable but not readable, say; nobody needs to hear of these.
@@ -101,8 +104,17 @@ Attempt attempt(Handle& handle) {
     if (code != Code::invalid && code != Code::access) result.misconfigured = file.status();
     return result;
   }
-  const Result<uint64_t> size = file.value()->size_bytes();
+  // What another node's ranks do with it past the log would not be seen.
+  if (cluster != nullptr && handed_on(file.value()->identity())) {
+    (void)file.value()->release();
+    return result;
+  }
+  const Result<uint64_t> size = file.value()->size_bytes_here();
   if (!size.ok()) return result;
+  if (cluster != nullptr) {
+    result.last_call = static_cast<int64_t>(file.value()->last_call());
+    result.cut = static_cast<int64_t>(file.value()->cut());
+  }
   result.size_bytes = static_cast<int64_t>(size.value());
   result.file = std::move(file.value());
   return result;
@@ -115,6 +127,8 @@ struct Agreement {
   int64_t cannot = kNobody;
   int64_t tells = kNobody;
   int64_t minus_size = 0;
+  int64_t minus_last_call = 0;
+  int64_t minus_cut = 0;
   int64_t number = kNobody;
 };
 
@@ -124,21 +138,51 @@ Agreement agree(Handle& handle, const Attempt& mine) {
   if (!mine.file) local.cannot = handle.rank;
   if (!mine.misconfigured.ok()) local.tells = handle.rank;
   local.minus_size = -mine.size_bytes;
+  local.minus_last_call = -mine.last_call;
+  local.minus_cut = -mine.cut;
   if (handle.rank == 0) {
     int world = 0;
     mpi().Comm_rank(MPI_COMM_WORLD, &world);
     local.number = static_cast<int64_t>(world) << 32 | opened.fetch_add(1);
   }
-  mpi().Allreduce(&local, &all, 4, MPI_INT64_T, MPI_MIN, handle.comm);
+  mpi().Allreduce(&local, &all, sizeof all / sizeof(int64_t), MPI_INT64_T, MPI_MIN, handle.comm);
   return all;
+}
+
+// Only all ranks together know who else has the file open.
+bool all_ranks_of_the_job(MPI_Comm comm) {
+  int result = MPI_UNEQUAL;
+  return mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS && result != MPI_UNEQUAL;
+}
+
+// Collective: the ranks agree on where the file's calls stand. False, on all ranks: one of them cannot note
+// it.
+bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
+  const Status joined =
+      file.join_nodes(static_cast<uint64_t>(all.number) + 1, static_cast<uint64_t>(-all.minus_last_call),
+                      static_cast<uint64_t>(-all.minus_cut), static_cast<uint64_t>(-all.minus_size));
+  if (!joined.ok()) complain_once(joined.message() + "; the program runs on without the log");
+  const int mine = joined.ok() ? 1 : 0;
+  int everybody = 0;
+  mpi().Allreduce(&mine, &everybody, 1, MPI_INT, MPI_MIN, handle.comm);
+  return everybody != 0;
 }
 
 // Collective over the communicator of the open: decides whether the handle logs.
 void start_logging(Handle& handle, MPI_Comm comm) {
+  if (Process::instance().spans_nodes() && !all_ranks_of_the_job(comm)) return;
   if (mpi().Comm_dup(comm, &handle.comm) != MPI_SUCCESS) return;
   mpi().Comm_rank(handle.comm, &handle.rank);
   mpi().Comm_size(handle.comm, &handle.ranks);
-  Attempt mine = attempt(handle);
+  Cluster* cluster = nullptr;
+  if (Process::instance().spans_nodes()) {
+    cluster = Process::instance().join_nodes(handle.comm, handle.hints);
+    if (cluster == nullptr) {
+      mpi().Comm_free(&handle.comm);
+      return;
+    }
+  }
+  Attempt mine = attempt(handle, cluster);
   const Agreement all = agree(handle, mine);
   if (all.tells == handle.rank) {
     complain_once(mine.misconfigured.message() + "; the program runs on without the log");
@@ -147,6 +191,11 @@ void start_logging(Handle& handle, MPI_Comm comm) {
     if (mine.file) (void)mine.file->release();  // nothing was logged through it
     mpi().Comm_free(&handle.comm);
     if (Job* job = Process::instance().joined()) count(job->counters().files_passed_through);
+    return;
+  }
+  if (cluster != nullptr && !all_join_nodes(handle, *mine.file, all)) {
+    (void)mine.file->release();
+    mpi().Comm_free(&handle.comm);
     return;
   }
   handle.file = std::move(mine.file);

@@ -3,6 +3,7 @@
 
 #include "mpi/calls.h"
 #include "mpi/errors.h"
+#include "mpi/process.h"
 
 namespace pmio {
 namespace {
@@ -26,7 +27,18 @@ int seek_target(Handle& handle, MPI_Offset offset, int whence, int64_t current, 
 }  // namespace
 
 Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
+  if (handle.file->spans_nodes()) {
+    return Process::instance().cluster()->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
+                                                    handle.shared_start, by);
+  }
   return handle.shared->fetch_add(handle.view_epoch, handle.shared_start, by);
+}
+
+static Status store_shared(Handle& handle, int64_t value) {
+  if (handle.file->spans_nodes())
+    return Process::instance().cluster()->store(static_cast<uint64_t>(handle.number), handle.view_epoch,
+                                                value);
+  return handle.shared->store(handle.view_epoch, value);
 }
 
 Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
@@ -80,7 +92,7 @@ Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
     const Result<int64_t> current = shared_fetch_add(handle, 0);
     code = current.ok() ? seek_target(handle, offset, whence, current.value(), &target)
                         : error_class(current.status());
-    if (code == MPI_SUCCESS) code = error_class(handle.shared->store(handle.view_epoch, target));
+    if (code == MPI_SUCCESS) code = error_class(store_shared(handle, target));
   }
   mpi().Bcast(&code, 1, MPI_INT, 0, handle.comm);
   return raise_code(handle, code);

@@ -24,27 +24,18 @@ void leave_open_files_to_library() {
   drop_handles();
 }
 
-JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks) {
+JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks, int ranks_here) {
   JobOptions options;
   options.directory = hints.directory.empty() ? default_directory() : hints.directory;
   options.id = id;
   options.rank = static_cast<uint32_t>(rank);
   options.ranks = static_cast<uint32_t>(ranks);
+  options.ranks_here = static_cast<uint32_t>(ranks_here);
   options.capacity_bytes = hints.log_bytes;
   options.index_bytes = hints.index_bytes;
   options.durability = hints.durability;
   options.background = hints.background;
   return options;
-}
-
-bool all_on_this_node(int ranks) {
-  MPI_Comm node = MPI_COMM_NULL;
-  int here = 0;
-  if (mpi().Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
-    return false;
-  mpi().Comm_size(node, &here);
-  mpi().Comm_free(&node);
-  return here == ranks;
 }
 
 uint64_t random_id() {
@@ -85,31 +76,43 @@ void Process::start() {
   }
   mpi().Comm_rank(MPI_COMM_WORLD, &rank_);
   mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
-  const int wanted = site_hints(rank_ == 0).mode == Mode::off ? 0 : 1;
-  int all_want = 0;
-  mpi().Allreduce(&wanted, &all_want, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (all_want == 0 || !all_on_this_node(ranks_)) return;
-  share_identity();
-  can_log_ = true;
+  const Hints hints = site_hints(rank_ == 0);
+  const int wanted[2] = {hints.mode == Mode::off ? 0 : 1, hints.across_nodes ? 1 : 0};
+  int all_want[2] = {0, 0};
+  mpi().Allreduce(wanted, all_want, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  can_log_ = all_want[0] != 0 && meet_node(all_want[1] != 0);
 }
 
-void Process::share_identity() {
-  if (rank_ == 0) {
-    id_ = random_id();
-    keep(Rendezvous::create(id_), &rendezvous_);
-  }
-  mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  if (rank_ != 0) keep(Rendezvous::open(id_), &rendezvous_);
+bool Process::meet_node(bool across_nodes) {
+  MPI_Comm node = MPI_COMM_NULL;
+  if (mpi().Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
+    return false;
+  mpi().Comm_size(node, &ranks_here_);
+  spans_nodes_ = ranks_here_ != ranks_;
+  const bool can_log = !spans_nodes_ || across_nodes;
+  if (can_log) share_identity(node);
+  mpi().Comm_free(&node);
+  return can_log;
+}
+
+void Process::share_identity(MPI_Comm node) {
+  int rank_here = 0;
+  mpi().Comm_rank(node, &rank_here);
+  if (rank_ == 0) id_ = random_id();
+  if (spans_nodes_) number_node(node);
+  if (rank_here == 0) keep(Rendezvous::create(id_), &rendezvous_);
+  mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, node);
+  if (rank_here != 0) keep(Rendezvous::open(id_), &rendezvous_);
   const int have = rendezvous_ ? 1 : 0;
   int all_have = 0;
-  mpi().Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (rank_ == 0) Rendezvous::remove_name(id_);
+  mpi().Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, node);
+  if (rank_here == 0) Rendezvous::remove_name(id_);
   if (all_have == 0) rendezvous_.reset();
 }
 
-// Where the first rank has put its log, all do, or they would not see each other's.
+// Where the first rank of the node has put its log, all do, or they would not see each other's.
 Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
-  JobOptions options = job_options(hints, id_, rank_, ranks_);
+  JobOptions options = job_options(hints, id_, rank_, ranks_, ranks_here_);
   if (!rendezvous_) return Job::join(options);
   options.files_logged = &rendezvous_->files_logged();
   std::unique_ptr<Job> job;
@@ -141,13 +144,15 @@ Result<Job*> Process::job(const Hints& hints) {
 }
 
 std::optional<uint64_t> Process::files_logged() const {
-  if (!rendezvous_) return std::nullopt;
+  // The other nodes' ranks count for themselves.
+  if (!rendezvous_ || spans_nodes_) return std::nullopt;
   // Acquire: what was logged before the count was raised is there for those who look for it now.
   return rendezvous_->files_logged().load(std::memory_order_acquire);
 }
 
 Job* Process::joined_or_wanted(const Hints& hints) {
-  if (Job* known = joined(); known != nullptr || files_logged() == 0) return known;
+  // Across nodes all ranks join together, before the first logs.
+  if (Job* known = joined(); known != nullptr || spans_nodes_ || files_logged() == 0) return known;
   const Result<Job*> job = this->job(hints);
   if (!job.ok()) {
     complain_once(job.status().message() + "; what other ranks have logged cannot be seen");
@@ -168,9 +173,12 @@ void Process::finish() {
   int level = 0;
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
+  // Until all have drained, all nodes must answer.
+  if (spans_nodes_) mpi().Barrier(MPI_COMM_WORLD);
   report(level);
   const std::lock_guard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
+  cluster_.reset();
   job_.reset();
 }
 

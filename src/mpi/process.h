@@ -9,10 +9,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
+#include "cluster/cluster.h"
 #include "mpi/hints.h"
 #include "node/job.h"
 #include "node/rendezvous.h"
+#include "view/mpi_compat.h"
 
 namespace pmio {
 
@@ -25,8 +28,18 @@ class Process {
   // Before the library's MPI_Finalize; collective over MPI_COMM_WORLD. Writes the statistics, leaves the job.
   void finish();
 
-  // The same on all ranks: MPI_Init was seen, all ranks share this node, and PMIO_MODE is not off.
+  // The same on all ranks: MPI_Init was seen and PMIO_MODE is not off.
   bool can_log() const { return can_log_; }
+
+  // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
+  // join_nodes comes before everything else.
+  bool spans_nodes() const { return spans_nodes_; }
+  // Collective over all ranks of the job, comm being any communicator of them all: the nodes find each other.
+  // Null, on all ranks, where that fails; for good.
+  Cluster* join_nodes(MPI_Comm comm, const Hints& hints);
+  bool leads_node() const;
+  // What join_nodes returned.
+  Cluster* cluster();
 
   // Joins at the first call, with what these hints say; later hints cannot change the job any more. Where
   // that fails, it fails for good.
@@ -41,17 +54,26 @@ class Process {
   Hints job_hints();
 
  private:
-  void share_identity();
+  // Collective over MPI_COMM_WORLD. False, on all ranks: nothing can be logged.
+  bool meet_node(bool across_nodes);
+  void number_node(MPI_Comm node);
+  void share_identity(MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);
+  Status start_cluster(const Hints& hints, const PeerToken& token);
   void report(int stats_level);
 
   bool can_log_ = false;
+  bool spans_nodes_ = false;
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
-  std::unique_ptr<Rendezvous> rendezvous_;  // null on all ranks where it is on one
+  int ranks_here_ = 1;                      // on this node
+  NodePlace place_;                         // of this node, where there are several
+  std::unique_ptr<Rendezvous> rendezvous_;  // of this node; null on all its ranks where it is on one
   std::atomic<Job*> joined_{nullptr};       // job_
   std::mutex mutex_;                        // guards the rest
   std::unique_ptr<Job> job_;
+  std::unique_ptr<Cluster> cluster_;  // uses the job
+  bool nodes_joined_ = false;
   Status join_error_;
   Hints hints_;
 };

@@ -1,4 +1,8 @@
 // Size, space and sync.
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
@@ -33,6 +37,10 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
   const int code = next_functions.File_set_size.next()(handle.real, size);
   handle.file->truncated();
   handle.file->invalidate_cache();
+  if (code == MPI_SUCCESS) handle.file->set_known_size(static_cast<uint64_t>(size));
+  // The library does it on one node; another node's client of the file system may go on with the old size.
+  if (code == MPI_SUCCESS && handle.file->spans_nodes())
+    (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));
   // A rank that went ahead could log bytes that another rank's `truncated` forgets.
   mpi().Barrier(handle.comm);
   return code;
@@ -43,8 +51,11 @@ Answer file_preallocate(Handle& handle, MPI_Offset size) {
   if (size < 0 || !handle.can_write()) return std::nullopt;
   // The library may do it by reading and rewriting the file: nothing may be drained meanwhile.
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
+  const Result<uint64_t> before = handle.file->size_bytes();
   const int code = next_functions.File_preallocate.next()(handle.real, size);
   handle.file->invalidate_cache();
+  if (code == MPI_SUCCESS && before.ok())
+    handle.file->set_known_size(std::max(before.value(), static_cast<uint64_t>(size)));
   mpi().Barrier(handle.comm);
   return code;
 }

@@ -16,6 +16,11 @@ bool is_wrong(const Handle& handle, const Transfer& t) {
 
 Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
   const FileView& view = handle.view;
+  if (call.independent && handle.file->spans_nodes()) {
+    PatternCursor to = view.cursor(etype_offset);
+    PatternCursor from = memory.cursor();
+    return handle.file->write_through(to, from, memory.base(), memory.bytes());
+  }
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
     return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
                                memory.bytes(), call);
@@ -88,6 +93,23 @@ Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, CallNu
   return {};
 }
 
+// A collective write call on a file whose ranks are on several nodes: counted on all of them alike.
+class SpanningCall {
+ public:
+  SpanningCall(Handle& handle, bool counts)
+      : file_(counts && handle.file->spans_nodes() ? handle.file.get() : nullptr) {
+    if (file_ != nullptr) file_->begin_call();
+  }
+  ~SpanningCall() {
+    if (file_ != nullptr) file_->end_call();
+  }
+  SpanningCall(const SpanningCall&) = delete;
+  SpanningCall& operator=(const SpanningCall&) = delete;
+
+ private:
+  File* file_;
+};
+
 // Nothing where the call is to be handed on.
 Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   if (!handle.logs) return settle(handle, t.direction == Direction::write, t.collective);
@@ -96,6 +118,7 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
   const uint32_t number = handle.collective_writes.load(std::memory_order_relaxed) + (counts ? 1 : 0);
   if (counts) handle.collective_writes.store(number, std::memory_order_relaxed);
   const CallNumber call(handle.open, number, !counts);
+  const SpanningCall spanning(handle, counts);
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);

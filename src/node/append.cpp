@@ -11,15 +11,17 @@ namespace pmio {
 // A segment with less room than this is closed rather than filled up with a fragment.
 constexpr uint64_t kLeastRoom = 256;
 
-// Ends the count of a call that began at stamp.
-static void tally(AppendTally& appends, uint64_t bytes, uint64_t stamp, CallNumber call) {
-  if (appends.calls++ % kSampled == 0) appends.sampled_ns += monotonic_ns() - stamp;
+// Ends the count of a call that began at begin_ns.
+static void tally(AppendTally& appends, uint64_t bytes, uint64_t begin_ns, CallNumber call) {
+  if (appends.calls++ % kSampled == 0) appends.sampled_ns += monotonic_ns() - begin_ns;
   appends.bytes += bytes;
   appends.collective += call.independent ? 0 : 1;
 }
 
+// The clock; across nodes the number of the call that is going on (File::begin_call).
 uint64_t File::Impl::next_stamp() {
-  last_stamp = std::max(last_stamp + 1, monotonic_ns());
+  last_stamp = neighbours != nullptr ? calls_begun.load(std::memory_order_relaxed)
+                                     : std::max(last_stamp + 1, monotonic_ns());
   return last_stamp;
 }
 
@@ -90,7 +92,7 @@ Status File::Impl::new_segment() {
     // Back-pressure: nothing is drained yet, so this rank drains (or helps who is draining) before it goes
     // on.
     if (!owned.empty()) {
-      PMIO_TRY(drainer->drain());
+      PMIO_TRY(drain_log(true));
       if (free_oldest_drained()) continue;
     }
     if (job->recycle_elsewhere(*this)) continue;
@@ -108,7 +110,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
     free_cell++;
   if (free_cell == kMaxSegments) {
     job->pool->release(segment);
-    PMIO_TRY(drainer->drain());
+    PMIO_TRY(drain_log(true));
     if (!free_oldest_drained()) return Status(Code::busy, "too many segments of one file are in use");
     return new_segment();
   }
@@ -177,6 +179,8 @@ bool File::Impl::free_oldest_drained() {
   for (size_t i = 0; i < owned.size(); i++) {
     const SegmentCell& shared = cell->segments[owned[i].cell];
     if (shared.drained.load(std::memory_order_acquire) != owned[i].writer.records()) continue;
+    // Loaded behind `drained`, which is stored behind it.
+    if (neighbours != nullptr && control->closing.load(std::memory_order_acquire) != 0) return false;
     detach(i);
     return true;
   }
@@ -190,6 +194,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   prefetch_to_read(data, bytes);
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
+  const uint64_t begin_ns = impl.neighbours != nullptr ? monotonic_ns() : stamp;
   for (uint64_t left = bytes; left > 0;) {
     PMIO_TRY(impl.make_room());
     SegmentWriter& writer = impl.owned.back().writer;
@@ -203,7 +208,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
     if (left > 0) impl.interrupted(call);
   }
   impl.finished(call);
-  tally(impl.appends, bytes, stamp, call);
+  tally(impl.appends, bytes, begin_ns, call);
   return {};
 }
 
@@ -213,6 +218,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
+  const uint64_t begin_ns = impl.neighbours != nullptr ? monotonic_ns() : stamp;
   uint64_t end = 0;
   for (uint64_t left = bytes; left > 0;) {
     if (!impl.has_room()) {
@@ -232,7 +238,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   }
   PMIO_TRY(impl.publish(stamp, end));
   impl.finished(call);
-  tally(impl.appends, bytes, stamp, call);
+  tally(impl.appends, bytes, begin_ns, call);
   return {};
 }
 

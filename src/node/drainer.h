@@ -43,8 +43,11 @@ class Drainer {
   void note_before_first_write();
   // Notes that the job itself writes the file, past the log.
   void note_foreign_write();
+  // Some local process that has the file open is gone.
+  bool some_rank_died() const;
 
  private:
+  friend class NodeRound;
   struct Work;  // the round as this process sees it
   Status lead(bool write);
   void settle_mark(bool ahead);
@@ -58,7 +61,6 @@ class Drainer {
   bool write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status);
   Status wait_for_helpers();
   bool all_drained(const std::vector<uint64_t>& wanted) const;
-  bool some_rank_died() const;
 
   Parts parts_;
 };

@@ -69,7 +69,7 @@ void File::Impl::leave() {
   job->leave_file(*this);
 }
 
-Status File::drain() { return impl_->drainer->drain(); }
+Status File::drain() { return impl_->drain_log(false); }
 
 Status File::persist() {
   std::lock_guard lock(impl_->append_mutex);
@@ -81,13 +81,14 @@ Status File::sync() {
   count(impl_->job->counters.sync_calls);
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
-  PMIO_TRY(impl_->drainer->drain());
+  PMIO_TRY(impl_->drain_log(false));
   if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(impl_->target->sync());
   count(impl_->job->counters.sync_ns, monotonic_ns() - start);
   return {};
 }
 
 bool File::ever_logged() const {
+  if (spans_nodes()) return true;  // other nodes' ranks are not known here
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
     if (impl_->control->cells[rank].cells.load(std::memory_order_acquire) != 0) return true;
   }
@@ -95,11 +96,24 @@ bool File::ever_logged() const {
 }
 
 void File::invalidate_cache() {
-  impl_->drainer->note_foreign_write();
-  FileControl* control = impl_->control;
-  RobustLock lock(control->index_mutex);
-  control->floor.store(std::max(control->floor.load(std::memory_order_relaxed), monotonic_ns()),
-                       std::memory_order_release);
+  if (!spans_nodes()) impl_->drainer->note_foreign_write();  // else the mark says so all the time
+  RobustLock lock(impl_->control->index_mutex);
+  conceal_all(*impl_->control);
+}
+
+void File::forget_cache() {
+  forget_here();
+  // Where a node is gone, its cache is too.
+  if (spans_nodes()) (void)impl_->neighbours->forget(impl_->number);
+}
+
+void File::forget_here() {
+  invalidate_cache();
+  impl_->control->known_size.store(UINT64_MAX, std::memory_order_release);
+}
+
+void File::set_known_size(uint64_t bytes) {
+  impl_->control->known_size.store(bytes, std::memory_order_release);
 }
 
 void File::truncated() {
@@ -113,7 +127,10 @@ void File::truncated() {
   }
 }
 
-Status File::discard() { return impl_->drainer->discard(); }
+Status File::discard() {
+  PMIO_TRY(discard_here());
+  return spans_nodes() ? impl_->neighbours->discard(impl_->number) : Status();
+}
 
 Status File::release() {
   Impl& impl = *impl_;
@@ -122,7 +139,7 @@ Status File::release() {
     PMIO_ASSERT(impl.handles > 0);
     if (--impl.handles > 0) return {};
   }
-  Status status = impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drainer->drain();
+  Status status = impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drain_log(false);
   impl.add_up();
   std::lock_guard lock(impl.append_mutex);
   if (!status.ok()) {
@@ -172,7 +189,13 @@ void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
   if (appended == drained || now < watch.retry_ns) return;
   const bool idle = leader && now - watch.changed_ns > idle_ns;
   if (!filling && !idle && impl.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
-  if (!impl.drainer->drain().ok()) watch.retry_ns = now + retry_ns;
+  const Status status = spans_nodes() ? impl.drain_what_can_be() : impl.drainer->drain();
+  // Of what other nodes' ranks have not come to yet nothing can be drained, however often it is asked for.
+  constexpr uint64_t kPauseNs = 50'000'000;
+  if (!status.ok())
+    watch.retry_ns = now + retry_ns;
+  else if (spans_nodes())
+    watch.retry_ns = monotonic_ns() + kPauseNs;
 }
 
 TargetFile& File::target() { return *impl_->target; }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/status.h"
 #include "drain/target.h"
@@ -45,6 +46,38 @@ class File {
               bool collective = false);
   Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective = false);
 
+  // Of a file whose ranks are on several nodes only:
+  // All ranks have opened it: its number among the nodes, and the last collective write call, the highest cut
+  // and the size that any of them knows of. An error: nothing may be logged.
+  Status join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint64_t size);
+  bool spans_nodes() const;
+  // The last collective write call that this rank knows of.
+  uint64_t last_call() const;
+  // Of the last round that was begun on this node; 0: none.
+  uint64_t cut() const;
+  // Around each collective write call, also where this rank fails: the stamp of its records. Another thread's
+  // call waits for the end of this one.
+  void begin_call();
+  void end_call();
+  // An independent write, straight to the file: nobody could tell whether it came before or after another
+  // node's. On return it is seen by all, and as durable as a write to the file is.
+  Status write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
+
+  // What the other nodes ask of this one; each from one of its processes.
+  // The number given to join_nodes; 0: none yet.
+  uint64_t number() const;
+  // Collective write calls that all local ranks have finished.
+  uint64_t calls_finished_here() const;
+  // Neighbours::ask, for this node.
+  Status answer(uint64_t calls, std::span<const Vector> ranges, bool will_write, bool* undrained);
+  bool all_drained_here() const;
+  void forget_here();
+  // Some local rank is gone without having closed the file: nobody can tell how far it would have come.
+  bool some_rank_died() const;
+  // A drain failed with this errno: every local rank will report it.
+  void fail(int error);
+  Status discard_here();
+
   // What this rank has appended is as durable on return as sync would make it: in the log, or in the target
   // and synced where the log's medium outlives the node. Nothing is drained for it.
   Status persist();
@@ -55,12 +88,19 @@ class File {
   Status sync();
   // Size of the file: the target's or the end of the last logged byte, whichever is larger.
   Result<uint64_t> size_bytes();
+  // As far as this node knows.
+  Result<uint64_t> size_bytes_here() const;
 
   // True if any local rank has logged anything, or is about to, since the file was opened by the first of
   // them.
   bool ever_logged() const;
-  // Somebody wrote the target behind the log's back (a call handed on): drop cached, already drained bytes.
+  // Somebody wrote the target behind the log's back (a call handed on, from all ranks): drop cached, already
+  // drained bytes.
   void invalidate_cache();
+  // The same, from this rank alone: the other nodes are told, and the file's size is not known any more.
+  void forget_cache();
+  // From all ranks, none of which is writing: the size is this.
+  void set_known_size(uint64_t bytes);
   // After the target was truncated (all ranks inside the call, drained before): forget the logged end of this
   // rank.
   void truncated();
@@ -87,6 +127,7 @@ class File {
 
  private:
   friend class Job;
+  friend class NodeRound;
   struct Impl;
   File();
   std::unique_ptr<Impl> impl_;

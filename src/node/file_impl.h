@@ -12,6 +12,7 @@
 #include "node/drainer.h"
 #include "node/file.h"
 #include "node/index.h"
+#include "node/neighbours.h"
 #include "node/pool.h"
 
 namespace pmio {
@@ -34,6 +35,7 @@ struct Job::Impl {
 
   ~Impl();
   // What the log acknowledged survives a power failure, so what the drain takes out of it has to as well.
+  bool spans_nodes() const;
   bool outlives_node() const;
   std::vector<std::shared_ptr<File>> open_files();
   // Frees a drained segment of some file of this process whose append lock is free. The caller holds own's
@@ -42,8 +44,9 @@ struct Job::Impl {
   // Drains all files of this process.
   Status drain_all();
   // A File for an opened target; creates the control block and the ledger if this is the first process.
-  Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints);
+  Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const OpenOptions& how);
   Status join_control(File::Impl& file, const LayoutHints& hints);
+  Status note_nodes(File::Impl& file);  // that the file's ranks are on several
   // All processes have to cut a round's windows alike, or one passes over what another counts on: what the
   // first one found out is everybody's. Under the job's directory lock.
   Result<Layout> share_layout(const std::string& name, const Layout& layout);
@@ -83,6 +86,12 @@ struct File::Impl {
   bool undrained = false;  // a release failed: the log stays
   bool has_left = false;   // closed: the control block is not this rank's any more
   std::atomic<uint64_t> reported_errors{0};
+
+  // Where the ranks are on several nodes.
+  Neighbours* neighbours = nullptr;
+  std::atomic<uint64_t> number{0};
+  std::atomic<uint64_t> calls_begun{0};  // collective write calls of this rank
+  std::mutex call_mutex;  // held from begin_call to end_call: records and ends of calls come in their order
 
   struct Watch {  // the background thread's
     uint64_t appended = 0;
@@ -145,7 +154,8 @@ struct File::Impl {
   // What a look-up relies on: no segment is given back, nothing moves below the floor.
   struct Epoch {
     uint64_t evictions = 0, floor = 0;
-    bool complete = true;  // all that there is was found
+    uint64_t begin = 0, end = 0;  // the range that was looked up
+    bool complete = true;         // all that there is was found
   };
   Status shorten_tail();  // merges, where reads would have to scan much
   // Into `entries`; not all of them where a run has more than `most`.
@@ -166,6 +176,21 @@ struct File::Impl {
   Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
                     uint64_t size, uint64_t* got);
   uint64_t logged_end() const;  // over all local ranks
+  // All that was published here before is in the target on return; room: and what is of a call that is not
+  // finished.
+  Status drain_log(bool room);
+  // Of several nodes: without waiting for ranks that have not come so far.
+  Status drain_what_can_be();
+  Status raise_cut(uint64_t cut);  // durably
+  // Waits until no other node holds undrained bytes of the ranges. *end: of the file.
+  Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
+  // The same for the next bytes of a cursor, before they are read.
+  Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
+  bool all_drained_here() const;
+  Status holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found);
+  void conceal(const Vector& range);
+  Status answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held);
+  Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
 };
 
 }  // namespace pmio

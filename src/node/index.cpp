@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "drain/search.h"
 #include "log/segment.h"
 
 namespace pmio {
@@ -34,6 +35,19 @@ static Status walk_cell(const FileControl* control, SegmentMap* map, uint32_t ra
   const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
   for (uint32_t i = from; i < to; i++) visit(*(end - 1 - i), i, rank, c);
   return {};
+}
+
+// How many of a cell's records may be merged: those up to the cut.
+static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c,
+                                  uint32_t from, uint32_t published) {
+  const uint64_t cut = control->cut.load(std::memory_order_relaxed);
+  const SegmentCell& cell = control->cells[rank].segments[c];
+  if (from >= published || cell.max_stamp.load(std::memory_order_relaxed) <= cut) return published;
+  const auto bytes = map->map(rank, cell.slot.load(std::memory_order_relaxed));
+  if (bytes.empty()) return cannot_map(rank);
+  const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
+  const auto within = [&](size_t i) { return (end - 1 - i)->stamp_ns <= cut; };
+  return static_cast<uint32_t>(first_not(from, published, from, within));
 }
 
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
@@ -78,10 +92,12 @@ Status FileIndex::merge_locked(Leftover* leftover) {
       SegmentCell& cell = of_rank.segments[c];
       if (cell.salt.load(std::memory_order_acquire) == 0) continue;
       uint32_t from = cell.merged.load(std::memory_order_relaxed);
-      const uint32_t published = cell.published.load(std::memory_order_acquire);
-      while (from < published) {
+      const Result<uint32_t> limit =
+          mergeable(control_, map_, rank, c, from, cell.published.load(std::memory_order_acquire));
+      if (!limit.ok()) return limit.status();
+      while (from < limit.value()) {
         const auto to =
-            static_cast<uint32_t>(std::min<uint64_t>(published, from + (kRunEntries - entries.size())));
+            static_cast<uint32_t>(std::min<uint64_t>(limit.value(), from + (kRunEntries - entries.size())));
         PMIO_TRY(walk_cell(control_, map_, rank, c, from, to,
                            [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
                              entries.push_back(entry_of(record, i, r, k));
@@ -289,9 +305,11 @@ Status FileIndex::refresh() {
   return {};
 }
 
-bool FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found) {
+bool FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found,
+                     Which which) {
   for (Listed& run : listed_) {
     const bool drained = (run.ref.flags & kRunDrained) != 0;
+    if (which != Which::all && (which == Which::drained) != drained) continue;
     if (run.ref.begin >= b || run.ref.end <= a || (drained && run.ref.max_stamp <= floor)) continue;
     const size_t before = found->size();
     run.mapping->view.find(a, b, found, &run.mapping->hint, most);

@@ -39,8 +39,9 @@ class FileIndex {
     std::vector<Entry> entries;
     std::vector<Mark> marks;
   };
-  // Puts every published record into runs. Where no run can be made (medium full, run table full): with
-  // `leftover` the entries go there, without it the reason is returned; in both cases they stay unmerged.
+  // Puts every published record into runs, up to FileControl::cut. Where no run can be made (medium full, run
+  // table full): with `leftover` the entries go there, without it the reason is returned; in both cases they
+  // stay unmerged.
   Status merge_locked(Leftover* leftover);
   void apply_marks_locked(const std::vector<Mark>& marks, size_t records);
   // Drops runs that nobody may read any more and merges small ones.
@@ -60,7 +61,9 @@ class FileIndex {
   Status refresh();
   // Appends the entries that cross [a, b), but for drained ones at or below floor. False, and not all of
   // them, where a run has more than `most`.
-  bool find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found);
+  enum class Which { all, drained, undrained };
+  bool find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found,
+            Which which = Which::all);
 
   struct Mapping {
     std::unique_ptr<Region> region;

@@ -98,7 +98,8 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
   if (impl.options.capacity_bytes == 0) {
     auto facts = probe_medium(impl.directory);
     if (!facts.ok()) return facts.status();
-    impl.options.capacity_bytes = default_capacity(*facts, options.ranks);
+    impl.options.capacity_bytes =
+        default_capacity(*facts, options.ranks_here != 0 ? options.ranks_here : options.ranks);
   }
   if (impl.medium->kind() != MediumKind::tmpfs) {
     // Runs are scratch: they go to memory where there is some, to the log medium otherwise.
@@ -253,15 +254,30 @@ void Job::Impl::leave_file(File::Impl& file) {
   if (access((directory + "/" + kKeepMark).c_str(), F_OK) == 0) return;
   (void)medium->remove("ledger-" + file.key);
   (void)medium->remove("mark-" + file.key);
+  (void)medium->remove("nodes-" + file.key);
 }
+
+bool Job::Impl::spans_nodes() const { return options.ranks_here != 0 && options.ranks_here < options.ranks; }
 
 bool Job::Impl::outlives_node() const {
   return medium->kind() == MediumKind::dax ||
          (medium->kind() == MediumKind::disk && options.durability != Durability::none);
 }
 
-Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints) {
+// The first process of the node does it; nobody writes before all have opened.
+Status Job::Impl::note_nodes(File::Impl& file) {
+  DirectoryLock lock(directory);
+  if (!lock.held()) return Status::from_errno(errno, "cannot lock '" + directory + "'");
+  // Other nodes change the file whenever they like.
+  PMIO_TRY(file.mark.writing());
+  const std::string name = "nodes-" + file.key;
+  if (access((directory + "/" + name).c_str(), F_OK) == 0) return {};
+  return write_nodes_note(*medium, name, {file.neighbours->place(), file.identity, file.path});
+}
+
+Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, const OpenOptions& how) {
   file.job = this;
+  file.neighbours = how.neighbours;
   file.path = target->path();
   // Recovery never creates a file: a log that outlives the node needs a file that does.
   // The first process does it; nobody writes before all have opened.
@@ -269,13 +285,19 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
   if (first && outlives_node() && target->access() != TargetFile::Access::read_only)
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
-  PMIO_TRY(join_control(file, hints));
+  PMIO_TRY(join_control(file, how.layout));
+  if (file.neighbours != nullptr) {
+    // Until the first round nothing is drained.
+    uint64_t none = UINT64_MAX;
+    file.control->cut.compare_exchange_strong(none, 0);
+    PMIO_TRY(note_nodes(file));
+  }
   FileIndex::Places places{dram != nullptr ? dram.get() : medium.get(), medium.get(), file.key,
                            options.index_bytes};
   file.index = std::make_unique<FileIndex>(file.control, map.get(), std::move(places), &counters);
   file.drainer = std::make_unique<Drainer>(
       Drainer::Parts{file.control, file.index.get(), map.get(), file.target.get(), &file.ledger, &file.mark,
-                     &counters, file.layout, file.identity, outlives_node()});
+                     &counters, file.layout, file.identity, outlives_node() || file.neighbours != nullptr});
   return {};
 }
 
@@ -308,7 +330,7 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
       file.reset(new File);
       file->impl_->key = key;
       file->impl_->identity = *identity;
-      PMIO_TRY(impl.attach(*file->impl_, std::move(target).value(), options.layout));
+      PMIO_TRY(impl.attach(*file->impl_, std::move(target).value(), options));
       impl.files[key] = file;
     }
     file->impl_->handles++;
@@ -343,7 +365,9 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
       if (auto file = at->second.lock()) return file;
     }
   }
-  if (access((impl.directory + "/file-" + key).c_str(), F_OK) != 0) return std::shared_ptr<File>();
+  // Across nodes all ranks have it open, or are just closing it.
+  if (impl.spans_nodes() || access((impl.directory + "/file-" + key).c_str(), F_OK) != 0)
+    return std::shared_ptr<File>();
   OpenOptions options;
   options.path = path;
   options.read_only = true;  // nothing is logged through it
@@ -357,6 +381,13 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
   return Status(Code::invalid, "'" + path +
                                    "' is another file by now, and what other ranks log to the one that "
                                    "it was cannot be seen");
+}
+
+std::shared_ptr<File> Job::find_number(uint64_t number) {
+  for (auto& file : impl_->open_files()) {
+    if (file->number() == number) return file;
+  }
+  return nullptr;
 }
 
 const JobOptions& Job::options() const { return impl_->options; }

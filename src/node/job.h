@@ -30,10 +30,11 @@
 namespace pmio {
 
 struct JobOptions {
-  std::string directory;  // the log directory (not the job's own)
-  uint64_t id = 0;        // the same in all processes of the job
-  uint32_t rank = 0;      // world rank; all ranks of a job are on this node
-  uint32_t ranks = 1;
+  std::string directory;        // the log directory (not the job's own)
+  uint64_t id = 0;              // the same in all processes of the job
+  uint32_t rank = 0;            // world rank; of those on this node, whose ranks share the id
+  uint32_t ranks = 1;           // of the job
+  uint32_t ranks_here = 0;      // of them on this node; 0: all
   uint64_t capacity_bytes = 0;  // of this rank's log; 0: choose (default_capacity)
   uint64_t index_bytes =
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
@@ -45,6 +46,7 @@ struct JobOptions {
 };
 
 class File;
+class Neighbours;
 class SegmentPool;
 
 class Job {
@@ -58,6 +60,7 @@ class Job {
     std::string path;  // absolute, no MPI-IO prefix
     bool read_only = false;
     LayoutHints layout;  // of the first process of the job that has the file open; all others follow it
+    Neighbours* neighbours = nullptr;  // where the ranks of the open are on several nodes
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.
@@ -69,6 +72,8 @@ class Job {
   // The open file of that identity in this process or, if only other local ranks have it, attached now by
   // path; nullptr if no rank of the job has it open. An error: some rank has, but it cannot be attached.
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
+  // The open file that was given this number by join_nodes; nullptr if there is none in this process.
+  std::shared_ptr<File> find_number(uint64_t number);
 
   const JobOptions& options() const;
   const std::string& directory() const;  // the job's own

@@ -19,7 +19,12 @@ Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
   uint64_t at = a;
   const auto fill = [&](uint64_t begin, uint64_t end) -> Status {
     uint64_t got = 0;
+    if (neighbours != nullptr) target->forget_cached(begin, end - begin);
     PMIO_TRY(target->read(begin, out + (begin - a), end - begin, &got));
+    if (neighbours != nullptr && got < end - begin) {  // this node's client may take the file for shorter
+      (void)target->size_bytes(true);
+      PMIO_TRY(target->read(begin, out + (begin - a), end - begin, &got));
+    }
     std::memset(out + (begin - a) + got, 0, end - begin - got);
     reads.file_bytes += got;
     return {};
@@ -47,7 +52,9 @@ bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
 
 Status File::Impl::look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
   epoch->evictions = control->evictions.load(std::memory_order_acquire);
-  epoch->floor = control->floor.load(std::memory_order_acquire);
+  epoch->floor = concealed(*control, a, b);
+  epoch->begin = a;
+  epoch->end = b;
   entries.clear();
   PMIO_TRY(index->scan_tail(a, b, &entries));
   PMIO_TRY(index->refresh());
@@ -59,7 +66,7 @@ bool File::Impl::is_over(const Epoch& epoch) const {
   // Acquire: what was copied before comes before these loads.
   std::atomic_thread_fence(std::memory_order_acquire);
   return control->evictions.load(std::memory_order_relaxed) != epoch.evictions ||
-         control->floor.load(std::memory_order_relaxed) != epoch.floor;
+         concealed(*control, epoch.begin, epoch.end) != epoch.floor;
 }
 
 Status File::Impl::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) {
@@ -94,7 +101,7 @@ Status File::Impl::shorten_tail() {
     if (status.ok()) index->tidy_locked();
   }
   // No room for an index: then there is no room for the log either, and its bytes are better off in the file.
-  return status.ok() ? status : drainer->drain();
+  return status.ok() ? status : drain_log(false);
 }
 
 Status File::Impl::read_range(uint64_t a, uint64_t b, std::byte* out) {
@@ -127,11 +134,20 @@ uint64_t File::Impl::logged_end() const {
   return end;
 }
 
-Result<uint64_t> File::size_bytes() {
-  const uint64_t logged = impl_->logged_end();
-  auto size = impl_->target->size_bytes();
+Result<uint64_t> File::size_bytes_here() const {
+  const uint64_t known = impl_->control->known_size.load(std::memory_order_acquire);
+  if (spans_nodes() && known != UINT64_MAX) return std::max(impl_->logged_end(), known);
+  auto size = impl_->target->size_bytes(spans_nodes());
   if (!size.ok()) return size.status();
-  return std::max(logged, *size);
+  return std::max(impl_->logged_end(), *size);
+}
+
+Result<uint64_t> File::size_bytes() {
+  auto here = size_bytes_here();
+  if (!here.ok() || !spans_nodes()) return here;
+  uint64_t elsewhere = 0;
+  PMIO_TRY(impl_->meet_nodes({}, false, &elsewhere));
+  return std::max(*here, elsewhere);
 }
 
 // A read's count, and the time of some: made under read_mutex.
@@ -166,7 +182,17 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
   *got = 0;
   if (!ever_logged()) return impl.read_target(offset, data, bytes, got, collective);
   uint64_t n = bytes;
-  if (offset + bytes > impl.logged_end()) {  // else the end of the file need not be asked for
+  if (spans_nodes()) {
+    uint64_t end = 0;
+    const Vector range{static_cast<int64_t>(offset), bytes, 0, 1};
+    PMIO_TRY(impl.meet_nodes({&range, 1}, false, &end));
+    if (offset + bytes > end) {
+      auto here = size_bytes_here();
+      if (!here.ok()) return here.status();
+      end = std::max(end, *here);
+    }
+    n = offset >= end ? 0 : std::min(bytes, end - offset);
+  } else if (offset + bytes > impl.logged_end()) {  // else the end of the file need not be asked for
     auto size = size_bytes();
     if (!size.ok()) return size.status();
     n = offset >= *size ? 0 : std::min(bytes, *size - offset);
@@ -183,11 +209,20 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
                   uint64_t* got, bool collective) {
   Impl& impl = *impl_;
   *got = 0;
-  auto size = size_bytes();
-  if (!size.ok()) return size.status();
+  uint64_t size = 0;
+  if (spans_nodes()) {
+    PMIO_TRY(impl.meet_nodes(file, bytes, &size));
+    auto here = size_bytes_here();
+    if (!here.ok()) return here.status();
+    size = std::max(size, *here);
+  } else {
+    auto known = size_bytes();
+    if (!known.ok()) return known.status();
+    size = *known;
+  }
   std::lock_guard lock(impl.read_mutex);
   const ReadCount read_count(impl.reads, collective);
-  PMIO_TRY(impl.read_views(file, memory, buffer, bytes, *size, got));
+  PMIO_TRY(impl.read_views(file, memory, buffer, bytes, size, got));
   read_count.done(*got);
   return {};
 }

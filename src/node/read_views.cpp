@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "drain/blocks.h"
 #include "extent/strided_copy.h"
 #include "node/file_impl.h"
 
@@ -37,14 +38,6 @@ static void scatter_vector(PatternCursor& memory, std::byte* buffer, const std::
   for (uint64_t i = 0; i < vector.count; i++) {
     scatter(memory, buffer, data + static_cast<int64_t>(i) * vector.stride, vector.block_length);
   }
-}
-
-// True where the blocks of a and b interleave and none of one meets one of the other, wherever both begin.
-static bool interleaved(const Vector& a, const Vector& b) {
-  if (a.count == 1 || b.count == 1 || a.stride != b.stride || a.stride <= 0) return false;
-  const int64_t shift = ((b.offset - a.offset) % a.stride + a.stride) % a.stride;
-  return shift >= static_cast<int64_t>(a.block_length) &&
-         shift + static_cast<int64_t>(b.block_length) <= a.stride;
 }
 
 // True where b's blocks are of a's kind and fall on its places, before its first and behind its last one too.

@@ -1,0 +1,86 @@
+#include "cluster/cluster.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace pmio {
+
+Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options) {
+  std::unique_ptr<Cluster> cluster(new Cluster(options));
+  if (!options.leader) return cluster;
+  auto service = Service::start(job, options.interface, options.token, options.place.node);
+  if (!service.ok()) return service.status();
+  cluster->service_ = std::move(service).value();
+  return cluster;
+}
+
+PeerAddress Cluster::address() const { return service_ != nullptr ? service_->address() : PeerAddress(); }
+
+void Cluster::connect(std::span<const PeerAddress> leaders) {
+  addresses_.assign(leaders.begin(), leaders.end());
+  leaders_ = std::make_unique<Leaders>(leaders, options_.token, options_.place.node);
+  if (service_ != nullptr) service_->connect(leaders, options_.token);
+}
+
+void Cluster::stop() { service_.reset(); }
+
+Result<Neighbours::Answer> Cluster::ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges,
+                                        bool will_write) {
+  const MessageWriter question =
+      MessageWriter().put(file).put(AskBody{calls, will_write ? 1u : 0u}).put_list(ranges);
+  Answer answer;
+  for (auto& result : leaders_->ask_all(leaders_->others(), Request::ask, {&question, 1})) {
+    if (!result.ok()) return result.status();
+    AskAnswer one{};
+    if (!MessageReader(result.value()).get(&one))
+      return Status(Code::io, "another node answers nonsense", EPROTO);
+    answer.undrained = answer.undrained || one.undrained != 0;
+    answer.end = std::max(answer.end, one.end);
+  }
+  return answer;
+}
+
+Status Cluster::drain(uint64_t file, uint64_t calls) {
+  std::unique_ptr<Leaders> mine;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!for_drains_.empty()) {
+      mine = std::move(for_drains_.back());
+      for_drains_.pop_back();
+    }
+  }
+  if (mine == nullptr) mine = std::make_unique<Leaders>(addresses_, options_.token, options_.place.node);
+  const Status status =
+      mine->ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
+  const std::lock_guard lock(mutex_);
+  for_drains_.push_back(std::move(mine));
+  return status;
+}
+
+Status Cluster::tell_others(Request kind, const MessageWriter& message) {
+  for (auto& result : leaders_->ask_all(leaders_->others(), kind, {&message, 1}))
+    if (!result.ok()) return result.status();
+  return {};
+}
+
+Status Cluster::forget(uint64_t file) { return tell_others(Request::forget, MessageWriter().put(file)); }
+
+Status Cluster::discard(uint64_t file) { return tell_others(Request::discard, MessageWriter().put(file)); }
+
+Result<int64_t> Cluster::fetch_add(uint64_t handle, uint64_t epoch, int64_t initial, int64_t by) {
+  const auto answer = leaders_->ask(kCoordinator, Request::fetch_add,
+                                    MessageWriter().put(handle).put(SharedPointerBody{epoch, initial, by}));
+  if (!answer.ok()) return answer.status();
+  int64_t before = 0;
+  if (!MessageReader(answer.value()).get(&before))
+    return Status(Code::io, "another node answers nonsense", EPROTO);
+  return before;
+}
+
+Status Cluster::store(uint64_t handle, uint64_t epoch, int64_t value) {
+  return leaders_
+      ->ask(kCoordinator, Request::store, MessageWriter().put(handle).put(SharedPointerBody{epoch, value, 0}))
+      .status();
+}
+
+}  // namespace pmio

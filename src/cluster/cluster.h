@@ -1,0 +1,56 @@
+// The nodes of a job, as one of its processes sees them: what it asks of the others, and, in the leader of a
+// node, the service that answers them. The leader is the lowest rank of its node.
+//
+// Started in two steps, since all leaders must be listening before anybody knows their addresses: start, then
+// connect with what MPI has brought together. stop before the job is left, after all processes have drained.
+// Threads: any, but for these three.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cluster/service.h"
+#include "node/neighbours.h"
+
+namespace pmio {
+
+class Cluster : public Neighbours {
+ public:
+  struct Options {
+    NodePlace place;  // of this process
+    bool leader = false;
+    PeerToken token{};      // the same in all processes of the job
+    std::string interface;  // peer/server.h; "" chooses one
+  };
+  static Result<std::unique_ptr<Cluster>> start(Job& job, const Options& options);
+  PeerAddress address() const;                         // of the leader; none elsewhere
+  void connect(std::span<const PeerAddress> leaders);  // by node
+  // No more service; whoever asks gets an error.
+  void stop();
+
+  const NodePlace& place() const override { return options_.place; }
+  Result<Answer> ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges, bool will_write) override;
+  Status drain(uint64_t file, uint64_t calls) override;
+  Status forget(uint64_t file) override;
+  Status discard(uint64_t file) override;
+
+  // A shared file pointer, by a number of its handle that is the same on all ranks; as SharedPointer.
+  Result<int64_t> fetch_add(uint64_t handle, uint64_t epoch, int64_t initial, int64_t by);
+  Status store(uint64_t handle, uint64_t epoch, int64_t value);
+
+ private:
+  explicit Cluster(const Options& options) : options_(options) {}
+  Status tell_others(Request kind, const MessageWriter& message);
+
+  const Options options_;
+  std::unique_ptr<Service> service_;
+  std::vector<PeerAddress> addresses_;
+  std::unique_ptr<Leaders> leaders_;
+  std::mutex mutex_;  // guards the rest
+  // Every drain has one of its own: it may wait for ranks that another drain of this process holds up.
+  std::vector<std::unique_ptr<Leaders>> for_drains_;
+};
+
+}  // namespace pmio

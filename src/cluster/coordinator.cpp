@@ -1,0 +1,141 @@
+#include "cluster/coordinator.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "cluster/plan.h"
+#include "cluster/task_thread.h"
+
+namespace pmio {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLongestPause = 20ms;  // while a rank has not come to a call that another waits for
+
+Coordinator::Coordinator(std::unique_ptr<Leaders> leaders)
+    : leaders_(std::move(leaders)), thread_(quiet_thread([this] { loop(); })) {}
+
+Coordinator::~Coordinator() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  condition_.notify_one();
+  thread_.join();
+}
+
+void Coordinator::request(uint64_t file, uint64_t calls, PeerReply reply) {
+  {
+    std::lock_guard lock(mutex_);
+    waiters_.push_back({file, calls, std::move(reply)});
+  }
+  condition_.notify_one();
+}
+
+void Coordinator::loop() {
+  auto pause = 0ms;
+  for (;;) {
+    uint64_t file = 0;
+    size_t asked = 0;
+    {
+      std::unique_lock lock(mutex_);
+      if (pause > 0ms) condition_.wait_for(lock, pause, [this] { return stop_; });
+      condition_.wait(lock, [this] { return stop_ || !waiters_.empty(); });
+      if (stop_) return;
+      file = waiters_.front().file;
+      asked = waiters_.size();
+    }
+    uint64_t cut = 0;
+    const Status status = round(file, &cut);
+    answer(file, asked, status, cut);
+    std::lock_guard lock(mutex_);
+    // Files take turns, and those that wait for a slow rank do not keep the nodes busy.
+    const auto first = std::find_if(waiters_.begin(), waiters_.end(),
+                                    [&](const Waiter& waiter) { return waiter.file != file; });
+    if (first != waiters_.end()) std::rotate(waiters_.begin(), first, waiters_.end());
+    const bool stuck = !waiters_.empty() && waiters_.front().file == file;
+    pause = stuck ? std::min(kLongestPause, std::max(1ms, 2 * pause)) : 0ms;
+  }
+}
+
+void Coordinator::answer(uint64_t file, size_t asked, const Status& status, uint64_t cut) {
+  std::vector<Waiter> over;
+  {
+    std::lock_guard lock(mutex_);
+    std::deque<Waiter> left;
+    for (size_t i = 0; i < waiters_.size(); i++) {
+      Waiter& waiter = waiters_[i];
+      const bool done = i < asked && waiter.file == file && (!status.ok() || waiter.calls <= cut);
+      if (done)
+        over.push_back(std::move(waiter));
+      else
+        left.push_back(std::move(waiter));
+    }
+    waiters_ = std::move(left);
+  }
+  const int error = status.ok() ? 0 : status.system_errno() != 0 ? status.system_errno() : EIO;
+  const std::string& text = status.message();
+  for (Waiter& waiter : over) waiter.reply.send(error, std::as_bytes(std::span(text)));
+}
+
+// The same to all leaders, or to each its own; the first error of any.
+Status Coordinator::tell(Request kind, std::span<const MessageWriter> messages,
+                         std::vector<std::vector<std::byte>>* answers) {
+  auto results = leaders_->ask_all(leaders_->all(), kind, messages);
+  Status status;
+  for (auto& result : results) {
+    if (!result.ok()) {
+      if (status.ok()) status = result.status();
+    } else if (answers != nullptr) {
+      answers->push_back(std::move(result).value());
+    }
+  }
+  return status;
+}
+
+Status Coordinator::poll(uint64_t file, uint64_t* cut, bool* undrained) {
+  const MessageWriter question = MessageWriter().put(file);
+  std::vector<std::vector<std::byte>> answers;
+  PMIO_TRY(tell(Request::poll, {&question, 1}, &answers));
+  uint64_t finished = UINT64_MAX;
+  *undrained = false;
+  for (const auto& bytes : answers) {
+    PollAnswer answer{};
+    if (!MessageReader(bytes).get(&answer)) return {Code::io, "a node answers nonsense", EPROTO};
+    finished = std::min(finished, answer.calls);
+    *undrained = *undrained || answer.undrained != 0;
+  }
+  *cut = finished == UINT64_MAX ? 0 : finished + 1;
+  return {};
+}
+
+Status Coordinator::round(uint64_t file, uint64_t* cut) {
+  if (broken_.count(file) != 0) return {Code::io, "an earlier round failed half-way", EIO};
+  bool undrained = false;
+  PMIO_TRY(poll(file, cut, &undrained));
+  if (!undrained) return {};
+  const Status status = carry_out(file, *cut);
+  const uint64_t error = status.ok() ? 0 : static_cast<uint64_t>(std::max(status.system_errno(), 1));
+  const MessageWriter over = MessageWriter().put(file).put(error);
+  const Status ended = tell(Request::end, {&over, 1}, nullptr);
+  return status.ok() ? ended : status;
+}
+
+Status Coordinator::carry_out(uint64_t file, uint64_t cut) {
+  std::vector<std::vector<std::byte>> answers;
+  const MessageWriter question = MessageWriter().put(file).put(cut);
+  PMIO_TRY(tell(Request::plan, {&question, 1}, &answers));
+  RoundPlan plan(leaders_->count());
+  PMIO_TRY(plan.read(answers));
+  const MessageWriter work = plan.work(file);
+  answers.clear();
+  PMIO_TRY(tell(Request::write, {&work, 1}, &answers));
+  PMIO_TRY(plan.read_mixed(answers));
+  const std::vector<MessageWriter> finish = plan.finish(file);
+  const Status finished = tell(Request::finish, finish, nullptr);
+  if (!finished.ok()) broken_.insert(file);
+  return finished;
+}
+
+}  // namespace pmio

@@ -1,0 +1,55 @@
+// Leads the rounds of all nodes; one per job, in the leader of node 0.
+//
+// A round of one file: poll (how many collective write calls have all ranks finished? the cut is one more: of
+// that one some may be in the middle), plan (what does each node have, up to the cut?), write (each its own,
+// and the windows it owns), finish (it counts as drained), end (it does so everywhere). After a failed finish
+// the file is broken: some nodes count as drained what others do not, so that nothing may be drained any
+// more; all that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "cluster/leaders.h"
+#include "node/node_round.h"
+#include "peer/server.h"
+
+namespace pmio {
+
+class Coordinator {
+ public:
+  explicit Coordinator(std::unique_ptr<Leaders> leaders);
+  ~Coordinator();
+  // Answers when a round that began after now has drained all up to call `calls`.
+  void request(uint64_t file, uint64_t calls, PeerReply reply);
+
+ private:
+  struct Waiter {
+    uint64_t file;
+    uint64_t calls;
+    PeerReply reply;
+  };
+  void loop();
+  // *cut: what is drained on success.
+  Status round(uint64_t file, uint64_t* cut);
+  Status poll(uint64_t file, uint64_t* cut, bool* undrained);
+  Status carry_out(uint64_t file, uint64_t cut);
+  Status tell(Request kind, std::span<const MessageWriter> messages,
+              std::vector<std::vector<std::byte>>* answers);
+  void answer(uint64_t file, size_t asked, const Status& status, uint64_t cut);
+
+  std::unique_ptr<Leaders> leaders_;
+  std::set<uint64_t> broken_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable condition_;
+  std::deque<Waiter> waiters_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,33 @@
+// The connections of one process to the leaders of all nodes. Threads: any; a question to a leader waits
+// until the one before it has been answered.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cluster/message.h"
+#include "peer/connection.h"
+
+namespace pmio {
+
+constexpr uint32_t kCoordinator = 0;  // the node whose leader it is
+
+class Leaders {
+ public:
+  // By node.
+  Leaders(std::span<const PeerAddress> addresses, const PeerToken& token, uint32_t my_node);
+  uint32_t count() const { return static_cast<uint32_t>(connections_.size()); }
+  Result<std::vector<std::byte>> ask(uint32_t node, Request kind, const MessageWriter& message);
+  // All of `nodes` at once; the results in the same order. One message for all, or one each.
+  std::vector<Result<std::vector<std::byte>>> ask_all(std::span<const uint32_t> nodes, Request kind,
+                                                      std::span<const MessageWriter> messages);
+  std::span<const uint32_t> all() const { return all_; }
+  std::span<const uint32_t> others() const { return others_; }
+
+ private:
+  std::vector<std::unique_ptr<PeerConnection>> connections_;
+  std::vector<uint32_t> all_, others_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,195 @@
+#include "cluster/round_part.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <future>
+#include <thread>
+
+namespace pmio {
+
+constexpr size_t kMostAnswerBytes = 16 << 20;
+
+namespace {
+
+Status nonsense() { return {Code::io, "a message of another node makes no sense", EPROTO}; }
+
+}  // namespace
+
+struct RoundPart::Fetched {
+  std::deque<std::vector<std::byte>> answers;  // what the pieces point into
+  std::vector<Piece> pieces;
+};
+
+Result<NodeRound*> RoundPart::current(uint64_t file) {
+  std::lock_guard lock(mutex_);
+  if (round_ == nullptr || file_ != file) return Status(Code::io, "no such round", EPROTO);
+  return round_.get();
+}
+
+// On the thread that began the round, which alone can let go of its lock.
+void RoundPart::abandon() {
+  std::shared_ptr<NodeRound> over;
+  {
+    std::lock_guard lock(mutex_);
+    over = std::move(round_);
+  }
+  while (over.use_count() > 1) std::this_thread::yield();  // its pieces are being read
+}
+
+void RoundPart::look_after() {
+  {
+    std::lock_guard lock(mutex_);
+    if (round_ == nullptr) return;
+  }
+  if (!leaders_.ask(kCoordinator, Request::alive, MessageWriter().put(file_)).ok()) abandon();
+}
+
+Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
+  uint64_t cut = 0;
+  if (!body.get(&cut)) return nonsense();
+  abandon();
+  const std::shared_ptr<File> file = job_.find_number(number);
+  if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
+  auto round = NodeRound::begin(file, cut);
+  if (!round.ok()) return round.status();
+  answer->put(uint64_t{round.value()->windows().size()});
+  for (const NodeRound::Window& window : round.value()->windows())
+    answer->put(window.number).put(uint64_t{window.exact}).put_list(std::span<const Interval>(window.pieces));
+  std::lock_guard lock(mutex_);
+  round_ = std::move(round.value());
+  file_ = number;
+  return {};
+}
+
+bool RoundPart::read_shares(MessageReader body, std::vector<Share>* shares) const {
+  while (body.ok() && !body.done()) {
+    ShareBody share{};
+    Share one;
+    if (!body.get(&share) || !body.get_list(&one.nodes) || share.owner >= leaders_.count()) return false;
+    for (const uint32_t node : one.nodes)
+      if (node >= leaders_.count()) return false;
+    one.window = share.window;
+    one.owner = static_cast<uint32_t>(share.owner);
+    shares->push_back(std::move(one));
+  }
+  return std::is_sorted(shares->begin(), shares->end(),
+                        [](const Share& a, const Share& b) { return a.window < b.window; });
+}
+
+Status RoundPart::write_own(const std::vector<Share>& shares) {
+  for (const NodeRound::Window& window : round_->windows()) {
+    const auto share = std::lower_bound(shares.begin(), shares.end(), window.number,
+                                        [](const Share& a, uint64_t number) { return a.window < number; });
+    if (share != shares.end() && share->window == window.number) continue;
+    PMIO_TRY(round_->write(window.number));
+  }
+  return {};
+}
+
+Status RoundPart::fetch_from(uint64_t file, uint64_t window, uint32_t node, Fetched* fetched) {
+  for (PiecesBody wanted{window, 0};;) {
+    auto answer = leaders_.ask(node, Request::pieces, MessageWriter().put(file).put(wanted));
+    if (!answer.ok()) return answer.status();
+    fetched->answers.push_back(std::move(answer).value());
+    MessageReader reader(fetched->answers.back());
+    PiecesAnswer head{};
+    std::vector<PieceBody> bodies;
+    if (!reader.get(&head) || !reader.get_list(&bodies)) return nonsense();
+    for (const PieceBody& body : bodies) {
+      if (!sensible(body.range, window)) return nonsense();
+      const auto data = reader.get_bytes(body.range.bytes());
+      if (!reader.ok()) return nonsense();
+      fetched->pieces.push_back({body.range, body.stamp, static_cast<uint32_t>(body.rank), data.data()});
+    }
+    if (head.next == 0) return {};
+    if (head.next <= wanted.from) return nonsense();
+    wanted.from = head.next;
+  }
+}
+
+Result<RoundPart::Fetched> RoundPart::fetch(uint64_t file, const Share& share) {
+  Fetched fetched;
+  for (const uint32_t node : share.nodes) {
+    if (node != node_) PMIO_TRY(fetch_from(file, share.window, node, &fetched));
+  }
+  return fetched;
+}
+
+// The next window is fetched while this one is written.
+Status RoundPart::write_shared(const std::vector<Share>& shares, std::vector<uint64_t>* mixed) {
+  std::vector<const Share*> mine;
+  for (const Share& share : shares)
+    if (share.owner == node_) mine.push_back(&share);
+  const auto start = [&](const Share& share) {
+    return std::async(std::launch::async, [this, &share] { return fetch(file_, share); });
+  };
+  std::future<Result<Fetched>> next;
+  if (!mine.empty()) next = start(*mine.front());
+  for (size_t i = 0; i < mine.size(); i++) {
+    Result<Fetched> fetched = next.get();
+    if (!fetched.ok()) return fetched.status();
+    if (i + 1 < mine.size()) next = start(*mine[i + 1]);
+    bool overlap = false;
+    PMIO_TRY(round_->write(mine[i]->window, fetched.value().pieces, &overlap));
+    if (overlap) mixed->push_back(mine[i]->window);
+  }
+  return {};
+}
+
+Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer) {
+  const auto round = current(file);
+  if (!round.ok()) return round.status();
+  std::vector<Share> shares;
+  if (!read_shares(body, &shares)) return nonsense();
+  std::vector<uint64_t> mixed;
+  PMIO_TRY(write_own(shares));
+  PMIO_TRY(write_shared(shares, &mixed));
+  PMIO_TRY(round_->sync());
+  answer->put_list(std::span<const uint64_t>(mixed));
+  return {};
+}
+
+Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answer) {
+  PiecesBody wanted{};
+  if (!body.get(&wanted)) return nonsense();
+  std::shared_ptr<NodeRound> round;
+  {
+    std::lock_guard lock(mutex_);
+    if (file_ == file) round = round_;
+  }
+  if (round == nullptr) return {Code::io, "no such round", EPROTO};
+  std::vector<Piece> found;
+  PMIO_TRY(round->pieces(wanted.window, &found));
+  if (wanted.from > found.size()) return nonsense();
+  std::vector<PieceBody> bodies;
+  size_t at = wanted.from, bytes = 0;
+  for (; at < found.size() && (bodies.empty() || bytes < kMostAnswerBytes); at++) {
+    bodies.push_back({found[at].range, found[at].stamp, found[at].rank});
+    bytes += found[at].range.bytes() + sizeof(PieceBody);
+  }
+  answer->put(PiecesAnswer{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
+  for (size_t i = wanted.from; i < at; i++) answer->put_bytes({found[i].data, found[i].range.bytes()});
+  return {};
+}
+
+Status RoundPart::finish(uint64_t file, MessageReader body) {
+  const auto round = current(file);
+  if (!round.ok()) return round.status();
+  std::vector<NodeRound::Foreign> foreign;
+  if (!body.get_list(&foreign)) return nonsense();
+  return round.value()->finish(foreign);
+}
+
+Status RoundPart::end(uint64_t number, MessageReader body) {
+  uint64_t error = 0;
+  if (!body.get(&error)) return nonsense();
+  const auto round = current(number);
+  if (error == 0 && round.ok()) round.value()->end();
+  abandon();
+  if (error == 0) return round.status();
+  if (const std::shared_ptr<File> file = job_.find_number(number)) file->fail(static_cast<int>(error));
+  return {};
+}
+
+}  // namespace pmio

@@ -1,0 +1,54 @@
+// A leader's part in the rounds of the coordinator: plan, write, finish, end, on one thread; pieces on any.
+// Holds the round that is going on.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "cluster/leaders.h"
+#include "node/job.h"
+#include "node/node_round.h"
+
+namespace pmio {
+
+class RoundPart {
+ public:
+  RoundPart(Job& job, Leaders& leaders, uint32_t node) : job_(job), leaders_(leaders), node_(node) {}
+
+  // Each: the body behind the file's number in, the answer out.
+  Status plan(uint64_t file, MessageReader body, MessageWriter* answer);
+  Status write(uint64_t file, MessageReader body, MessageWriter* answer);
+  Status pieces(uint64_t file, MessageReader body, MessageWriter* answer);
+  Status finish(uint64_t file, MessageReader body);
+  Status end(uint64_t file, MessageReader body);
+
+  // Drops a round that its coordinator has left, which holds up whoever discards the file's log.
+  void abandon();
+  // Called while nothing comes: abandons the round where the coordinator is gone.
+  void look_after();
+
+ private:
+  struct Share {
+    uint64_t window = 0;
+    uint32_t owner = 0;
+    std::vector<uint32_t> nodes;
+  };
+  struct Fetched;  // the others' pieces of one window
+  Result<NodeRound*> current(uint64_t file);
+  bool read_shares(MessageReader body, std::vector<Share>* shares) const;
+  Status write_own(const std::vector<Share>& shares);
+  Status write_shared(const std::vector<Share>& shares, std::vector<uint64_t>* mixed);
+  Result<Fetched> fetch(uint64_t file, const Share& share);
+  Status fetch_from(uint64_t file, uint64_t window, uint32_t node, Fetched* fetched);
+
+  Job& job_;
+  Leaders& leaders_;
+  const uint32_t node_;
+  mutable std::mutex mutex_;  // guards the pointer and what follows, not the round
+  std::shared_ptr<NodeRound> round_;
+  uint64_t file_ = 0;
+};
+
+}  // namespace pmio

@@ -1,0 +1,158 @@
+#include "cluster/service.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <future>
+
+namespace pmio {
+namespace {
+
+Status nonsense() { return {Code::io, "a message of another node makes no sense", EPROTO}; }
+
+}  // namespace
+
+Result<std::unique_ptr<Service>> Service::start(Job& job, const std::string& interface,
+                                                const PeerToken& token, uint32_t node) {
+  std::unique_ptr<Service> service(new Service(job, node));
+  auto server = PeerServer::start(
+      interface, token,
+      [raw = service.get()](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
+        raw->handle(kind, payload, std::move(reply));
+      });
+  if (!server.ok()) return server.status();
+  service->server_ = std::move(server).value();
+  return service;
+}
+
+Service::~Service() {
+  server_.reset();
+  std::promise<void> done;
+  rounds_.post([&] {
+    if (part_ != nullptr) part_->abandon();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void Service::connect(std::span<const PeerAddress> leaders, const PeerToken& token) {
+  leaders_ = std::make_unique<Leaders>(leaders, token, node_);
+  part_ = std::make_unique<RoundPart>(job_, *leaders_, node_);
+  if (node_ == 0)
+    coordinator_ = std::make_unique<Coordinator>(std::make_unique<Leaders>(leaders, token, node_));
+}
+
+TaskThread& Service::thread_of(Request kind) {
+  switch (kind) {
+    case Request::plan:
+    case Request::write:
+    case Request::finish:
+    case Request::end:
+      return rounds_;
+    case Request::pieces:
+      return pieces_;
+    case Request::discard:
+      return discards_;
+    default:
+      return questions_;
+  }
+}
+
+// No request comes before all have been connected: the leaders meet in between.
+void Service::handle(uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
+  const auto request = static_cast<Request>(kind);
+  if (request == Request::alive) return reply.send(0, {});
+  auto bytes = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
+  auto shared = std::make_shared<PeerReply>(std::move(reply));
+  thread_of(request).post([this, request, bytes, shared] {
+    MessageReader reader(*bytes);
+    MessageWriter answer;
+    uint64_t file = 0;
+    uint64_t calls = 0;
+    if (!reader.get(&file)) return shared->send(EPROTO, {});
+    if (request == Request::drain) {
+      if (coordinator_ == nullptr || !reader.get(&calls)) return shared->send(EPROTO, {});
+      return coordinator_->request(file, calls, std::move(*shared));
+    }
+    const Status status = serve(request, file, reader, &answer);
+    if (status.ok()) return shared->send(0, answer.bytes());
+    const std::string& text = status.message();
+    shared->send(status.system_errno() != 0 ? status.system_errno() : EIO, std::as_bytes(std::span(text)));
+  });
+}
+
+Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWriter* answer) {
+  switch (kind) {
+    case Request::ask:
+      return answer_question(file, body, answer);
+    case Request::poll:
+      return answer_poll(file, answer);
+    case Request::fetch_add:
+    case Request::store:
+      return answer_pointer(kind, file, body, answer);
+    case Request::plan:
+      return part_->plan(file, body, answer);
+    case Request::write:
+      return part_->write(file, body, answer);
+    case Request::pieces:
+      return part_->pieces(file, body, answer);
+    case Request::finish:
+      return part_->finish(file, body);
+    case Request::end:
+      return part_->end(file, body);
+    case Request::forget:
+      if (const auto open = job_.find_number(file)) open->forget_here();
+      return {};
+    case Request::discard: {
+      const auto open = job_.find_number(file);
+      return open != nullptr ? open->discard_here() : Status();
+    }
+    case Request::alive:
+    case Request::drain:
+      break;
+  }
+  return nonsense();
+}
+
+Status Service::answer_question(uint64_t number, MessageReader body, MessageWriter* answer) {
+  AskBody question{};
+  std::vector<Vector> ranges;
+  if (!body.get(&question) || !body.get_list(&ranges)) return nonsense();
+  for (const Vector& range : ranges) {
+    const bool sane = range.offset >= 0 && range.count > 0 && range.block_length > 0 &&
+                      (range.count == 1 || range.stride >= static_cast<int64_t>(range.block_length));
+    if (!sane) return nonsense();
+  }
+  const std::shared_ptr<File> file = job_.find_number(number);
+  bool undrained = false;
+  uint64_t end = 0;
+  if (file != nullptr) {
+    PMIO_TRY(file->answer(question.calls, ranges, question.will_write != 0, &undrained));
+    const auto size = file->size_bytes_here();
+    if (!size.ok()) return size.status();
+    end = size.value();
+  }
+  answer->put(AskAnswer{undrained, end});
+  return {};
+}
+
+Status Service::answer_poll(uint64_t number, MessageWriter* answer) {
+  const std::shared_ptr<File> file = job_.find_number(number);
+  if (file != nullptr && file->some_rank_died())
+    return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
+  // A file that no rank of the node has open any more holds nobody up.
+  answer->put(file == nullptr ? PollAnswer{UINT64_MAX, 0}
+                              : PollAnswer{file->calls_finished_here(), !file->all_drained_here()});
+  return {};
+}
+
+Status Service::answer_pointer(Request kind, uint64_t handle, MessageReader body, MessageWriter* answer) {
+  SharedPointerBody wanted{};
+  if (!body.get(&wanted)) return nonsense();
+  if (kind == Request::fetch_add)
+    answer->put(pointers_.fetch_add(handle, wanted.epoch, wanted.initial, wanted.by));
+  else
+    pointers_.store(handle, wanted.epoch, wanted.initial);
+  return {};
+}
+
+}  // namespace pmio

@@ -1,0 +1,73 @@
+// A job whose ranks are on several nodes.
+#include "mpi/errors.h"
+#include "mpi/library.h"
+#include "mpi/process.h"
+
+namespace pmio {
+
+// By the lowest ranks of the nodes: every rank learns its node's number, and each node has a job of its own.
+void Process::number_node(MPI_Comm node) {
+  place_.ranks.resize(static_cast<size_t>(ranks_here_));
+  mpi().Allgather(&rank_, sizeof rank_, MPI_BYTE, place_.ranks.data(), sizeof rank_, MPI_BYTE, node);
+  const int leads = leads_node() ? 1 : 0;
+  int before = 0, all = 0;
+  mpi().Exscan(&leads, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank_ == 0) before = 0;  // Exscan leaves it undefined there
+  mpi().Allreduce(&leads, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  mpi().Bcast(&before, 1, MPI_INT, 0, node);
+  place_.node = static_cast<uint32_t>(before);
+  place_.nodes = static_cast<uint32_t>(all);
+  mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  id_ = (id_ & ~(kMostNodes - 1)) | place_.node;
+}
+
+bool Process::leads_node() const { return place_.ranks.front() == static_cast<uint32_t>(rank_); }
+
+// The job on this node, and this process's part of the service.
+Status Process::start_cluster(const Hints& hints, const PeerToken& token) {
+  if (place_.nodes > kMostNodes) return {Code::unsupported, "more nodes than pmio can number"};
+  const Result<Job*> job = this->job(hints);
+  if (!job.ok()) return job.status();
+  auto cluster = Cluster::start(*job.value(), {place_, leads_node(), token, hints.interface});
+  if (!cluster.ok()) return cluster.status();
+  const std::lock_guard lock(mutex_);
+  cluster_ = std::move(cluster.value());
+  return {};
+}
+
+Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
+  if (nodes_joined_) return cluster();
+  nodes_joined_ = true;
+  PeerToken token = random_token();
+  mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, comm);
+  const Status status = start_cluster(hints, token);
+  if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
+  const int started = status.ok() ? 1 : 0;
+  int all_started = 0;
+  mpi().Allreduce(&started, &all_started, 1, MPI_INT, MPI_MIN, comm);
+  if (all_started == 0) {
+    const std::lock_guard lock(mutex_);
+    cluster_.reset();
+    return nullptr;
+  }
+  struct Member {
+    uint32_t node;
+    PeerAddress address;  // none: not its leader
+  };
+  const Member mine{place_.node, cluster()->address()};
+  std::vector<Member> members(static_cast<size_t>(ranks_));
+  mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, comm);
+  std::vector<PeerAddress> leaders(place_.nodes);
+  for (const Member& member : members)
+    if (member.address.family != 0) leaders[member.node] = member.address;
+  cluster()->connect(leaders);
+  mpi().Barrier(comm);  // nobody asks a leader that does not know the others
+  return cluster();
+}
+
+Cluster* Process::cluster() {
+  const std::lock_guard lock(mutex_);
+  return cluster_.get();
+}
+
+}  // namespace pmio

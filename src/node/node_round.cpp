@@ -1,0 +1,168 @@
+#include "node/node_round.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "drain/blocks.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+namespace {
+
+// The bytes of the pieces as intervals, as long as they are few.
+bool few_intervals(std::span<const Piece> pieces, std::vector<Interval>* list) {
+  std::vector<Interval> all;
+  for (const Piece& piece : pieces) {
+    if (all.size() + piece.range.count > NodeRound::kMostIntervals * 4) return false;
+    for (uint64_t i = 0; i < piece.range.count; i++)
+      all.push_back({block_begin(piece.range, i), block_end(piece.range, i)});
+  }
+  std::sort(all.begin(), all.end(), [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
+  for (const Interval& interval : all) {
+    if (!list->empty() && interval.begin <= list->back().end)
+      list->back().end = std::max(list->back().end, interval.end);
+    else
+      list->push_back(interval);
+  }
+  return list->size() <= NodeRound::kMostIntervals;
+}
+
+Interval span_of(std::span<const Piece> pieces) {
+  Interval span{UINT64_MAX, 0};
+  for (const Piece& piece : pieces) {
+    span.begin = std::min(span.begin, static_cast<uint64_t>(piece.range.offset));
+    span.end = std::max(span.end, static_cast<uint64_t>(piece.range.end()));
+  }
+  return span;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeRound>> NodeRound::begin(const std::shared_ptr<File>& file, uint64_t cut) {
+  std::unique_ptr<NodeRound> round(new NodeRound);
+  round->file_ = file;
+  PMIO_TRY(round->open(cut));
+  return round;
+}
+
+NodeRound::~NodeRound() = default;
+
+Status NodeRound::open(uint64_t cut) {
+  File::Impl& impl = *file_->impl_;
+  Drainer& drainer = *impl.drainer;
+  cut_ = cut;
+  lock_ = std::make_unique<RobustLock>(impl.control->drain_mutex);
+  {
+    RobustLock index_lock(impl.control->index_mutex);
+    if (impl.control->cut.load(std::memory_order_relaxed) < cut)
+      impl.control->cut.store(cut, std::memory_order_release);
+  }
+  PMIO_TRY(impl.mark.writing());
+  PMIO_TRY(drainer.begin_round(false, &leftover_, &marks_));
+  if (!leftover_.entries.empty()) {
+    private_run_.resize((run_bytes(leftover_.entries.size()) + 7) / 8);
+    std::vector<Entry> entries = leftover_.entries;
+    build_run(entries, private_run_.data());
+    views_.emplace_back(private_run_.data());
+  }
+  const Round& round = impl.control->round;
+  auto runs = impl.index->open_runs(round.runs, round.run_count);
+  if (!runs.ok()) return runs.status();
+  for (auto& mapping : *runs) views_.push_back(mapping->view);
+  mappings_ = std::move(runs).value();
+  return find_windows();
+}
+
+Status NodeRound::find_windows() {
+  std::vector<Piece> found;
+  for (uint64_t at = 0;;) {
+    uint64_t next = UINT64_MAX;
+    for (const RunView& view : views_) next = std::min(next, view.next_covered(at));
+    if (next == UINT64_MAX) return {};
+    Window window;
+    window.number = next / kWindowBytes;
+    found.clear();
+    PMIO_TRY(pieces(window.number, &found));
+    at = window_bytes(window.number).end;
+    if (found.empty()) continue;  // in a hole of a vector
+    window.exact = few_intervals(found, &window.pieces);
+    if (!window.exact) window.pieces.assign(1, span_of(found));
+    windows_.push_back(std::move(window));
+  }
+}
+
+Status NodeRound::pieces(uint64_t window, std::vector<Piece>* found) {
+  File::Impl& impl = *file_->impl_;
+  const Interval bytes = window_bytes(window);
+  std::vector<Entry> entries;
+  for (const RunView& view : views_) view.find(bytes.begin, bytes.end, &entries);
+  std::sort(entries.begin(), entries.end(), older);
+  FileEntrySource source(impl.control, impl.job->map.get());
+  for (const Entry& entry : entries) {
+    EntrySource::Located located;
+    if (!source.locate(entry, &located)) return cannot_map(segment_rank(entry.segment));
+    add_pieces(located, entry.stamp_ns, segment_rank(entry.segment), bytes, found);
+  }
+  return {};
+}
+
+Status NodeRound::write(uint64_t window) {
+  bool overlap = false;
+  return write(window, {}, &overlap);
+}
+
+Status NodeRound::write(uint64_t window, std::vector<Piece> others, bool* overlap) {
+  File::Impl& impl = *file_->impl_;
+  std::vector<Piece> all;
+  PMIO_TRY(pieces(window, &all));
+  all.insert(all.end(), others.begin(), others.end());
+  const std::vector<Entry> entries = entries_of(all);
+  PieceSource source(all);
+  const Interval bytes = window_bytes(window);
+  if (window_ == nullptr) window_ = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  if (!painter_.paint(entries, source, bytes.begin, bytes.end, window_.get(), &covered_))
+    return Status(Code::io, "a piece of '" + impl.path + "' makes no sense", EIO);
+  uint64_t given = 0, painted = 0;
+  for (const Piece& piece : all) given += piece.range.bytes();
+  for (const Interval& interval : covered_) painted += interval.bytes();
+  *overlap = given != painted;
+  count(impl.job->counters.drain_windows);
+  count(impl.job->counters.drain_bytes, painted);
+  return impl.target->write_each(bytes.begin, window_.get(), covered_);
+}
+
+Status NodeRound::sync() { return file_->impl_->target->sync(); }
+
+// Before the round's own records count as drained: what is found drained was so before.
+Status NodeRound::conceal(std::span<const Foreign> foreign) {
+  File::Impl& impl = *file_->impl_;
+  std::lock_guard lock(impl.read_mutex);
+  PMIO_TRY(impl.index->refresh());
+  RobustLock index_lock(impl.control->index_mutex);
+  std::vector<Entry> had;
+  for (const Foreign& other : foreign) {
+    had.clear();
+    const bool some =
+        other.mixed != 0 ||
+        !impl.index->find(other.begin, other.end, concealed(*impl.control, other.begin, other.end), 1, &had,
+                          FileIndex::Which::drained) ||
+        !had.empty();
+    if (some) conceal_window(*impl.control, other.window, cut_);
+  }
+  return {};
+}
+
+Status NodeRound::finish(std::span<const Foreign> foreign) {
+  PMIO_TRY(conceal(foreign));
+  File::Impl& impl = *file_->impl_;
+  impl.control->closing.store(1, std::memory_order_release);
+  PMIO_TRY(impl.drainer->finish_round(marks_, leftover_));
+  impl.control->error.store(0, std::memory_order_release);
+  count(impl.job->counters.drain_rounds);
+  lock_.reset();
+  return {};
+}
+
+void NodeRound::end() { file_->impl_->control->closing.store(0, std::memory_order_release); }
+
+}  // namespace pmio

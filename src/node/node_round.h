@@ -1,0 +1,81 @@
+// This node's part in a round that drains a file whose ranks are on several nodes (decision 0011).
+//
+// The file is taken in windows of kWindowBytes. A window in which the pieces of the nodes do not mix is
+// written by each for itself; any other by one node, its owner, which fetches the pieces of the others and
+// lets the newest win. All records with a stamp up to the cut take part, on all nodes, and none beyond it.
+// So every byte of the file is written once per round, in the order of the stamps across rounds.
+//
+// A round that is not finished has changed nothing but bytes of the target that will be written again.
+// Threads: begin, write, finish and the destructor on one thread, which holds the file's drain_mutex all the
+// while; pieces on any, from begin to finish.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "drain/pieces.h"
+#include "node/drainer.h"
+#include "node/file.h"
+
+namespace pmio {
+
+class NodeRound {
+ public:
+  // What this node will write of a window.
+  struct Window {
+    uint64_t number = 0;           // its first byte / kWindowBytes
+    std::vector<Interval> pieces;  // all that it has; or, where `exact` is false, the span of all
+    bool exact = false;
+  };
+  static constexpr size_t kMostIntervals = 64;  // of a window told exactly
+
+  static Result<std::unique_ptr<NodeRound>> begin(const std::shared_ptr<File>& file, uint64_t cut);
+  ~NodeRound();
+  NodeRound(const NodeRound&) = delete;
+  NodeRound& operator=(const NodeRound&) = delete;
+
+  const std::vector<Window>& windows() const { return windows_; }
+  // Writes this node's pieces of a window.
+  Status write(uint64_t window);
+  // Writes the window from this node's pieces and the others'. *overlap: some byte was in more than one.
+  Status write(uint64_t window, std::vector<Piece> others, bool* overlap);
+  // This node's pieces of a window, in an order that is the same each time.
+  Status pieces(uint64_t window, std::vector<Piece>* found);
+  // All that this round wrote is sent on to the file system, and on its storage.
+  Status sync();
+
+  // Others have written in the window: drained bytes of this node are not served there any more if `mixed`,
+  // or if it had any before this round.
+  struct Foreign {
+    uint64_t window = 0;
+    uint64_t begin = 0, end = 0;
+    uint64_t mixed = 0;
+  };
+  // The records of this round are drained, durably known. Their segments are kept until `end`: as long as
+  // another node may not have finished, recovery may need them (recover/spanning.h).
+  Status finish(std::span<const Foreign> foreign);
+  // All nodes have finished.
+  void end();
+
+ private:
+  NodeRound() = default;
+  Status open(uint64_t cut);
+  Status find_windows();
+  Status conceal(std::span<const Foreign> foreign);
+
+  std::shared_ptr<File> file_;
+  std::unique_ptr<RobustLock> lock_;
+  uint64_t cut_ = 0;
+  FileIndex::Leftover leftover_;
+  std::vector<LedgerEntry> marks_;
+  std::vector<uint64_t> private_run_;
+  std::vector<std::shared_ptr<FileIndex::Mapping>> mappings_;
+  std::vector<RunView> views_;
+  std::vector<Window> windows_;
+  Painter painter_;
+  std::vector<Interval> covered_;
+  std::unique_ptr<std::byte[]> window_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,259 @@
+// A file whose ranks are on several nodes: what it asks of the other nodes, and what they ask of this one.
+//
+// Collective writes are logged, their number is their stamp. Independent ones go to the file. Nobody reads or
+// writes a byte of the file before what another node has logged of it has been drained (decision 0011).
+#include <algorithm>
+#include <cstring>
+
+#include "drain/blocks.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+constexpr size_t kMostRanges = 32768;  // in one question
+constexpr uint64_t kStagingBytes = 1 << 20;
+constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a range is taken to be cached
+
+bool File::spans_nodes() const { return impl_->neighbours != nullptr; }
+
+uint64_t File::number() const { return impl_->number.load(std::memory_order_acquire); }
+
+uint64_t File::last_call() const {
+  uint64_t last = std::max(impl_->calls_begun.load(std::memory_order_relaxed),
+                           impl_->control->cut.load(std::memory_order_acquire));
+  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++)
+    last = std::max(last, impl_->control->cells[rank].completed.load(std::memory_order_acquire));
+  return last;
+}
+
+uint64_t File::cut() const { return impl_->control->cut.load(std::memory_order_acquire); }
+
+// A node whose ranks had all closed the file begins anew; the others are not at their beginning. All that
+// they have drained is in the file.
+Status File::Impl::raise_cut(uint64_t cut) {
+  const RobustLock lock(control->drain_mutex);
+  LedgerState state = ledger.read();
+  if (state.cut.value_or(0) < cut || state.round == 0) {
+    state.target = identity;
+    state.cut = cut;
+    PMIO_TRY(ledger.update(state));
+  }
+  const RobustLock index_lock(control->index_mutex);
+  if (control->cut.load(std::memory_order_relaxed) < cut) control->cut.store(cut, std::memory_order_release);
+  return {};
+}
+
+Status File::join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint64_t size) {
+  bool first = false;
+  {
+    std::lock_guard lock(impl_->job->files_mutex);
+    first = impl_->handles == 1;  // of several handles, on all ranks the same
+  }
+  if (first) PMIO_TRY(impl_->raise_cut(cut));
+  impl_->calls_begun.store(last_call, std::memory_order_relaxed);
+  impl_->cell->completed.store(last_call, std::memory_order_release);
+  if (first) {
+    impl_->control->known_size.store(size, std::memory_order_release);
+    impl_->number.store(number, std::memory_order_release);
+  }
+  return {};
+}
+
+void File::begin_call() {
+  impl_->call_mutex.lock();
+  impl_->calls_begun.fetch_add(1, std::memory_order_relaxed);
+}
+
+void File::end_call() {
+  // Release: who sees that the call is over sees its records.
+  impl_->cell->completed.store(impl_->calls_begun.load(std::memory_order_relaxed), std::memory_order_release);
+  impl_->call_mutex.unlock();
+}
+
+uint64_t File::calls_finished_here() const {
+  uint64_t finished = UINT64_MAX;
+  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
+    const RankCell& cell = impl_->control->cells[rank];
+    if (cell.attached.load(std::memory_order_acquire) != 0)
+      finished = std::min(finished, cell.completed.load(std::memory_order_acquire));
+  }
+  return finished;
+}
+
+bool File::Impl::all_drained_here() const {
+  if (control->closing.load(std::memory_order_acquire) != 0) return false;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    const RankCell& of_rank = control->cells[rank];
+    const uint64_t drained = of_rank.drained_records.load(std::memory_order_acquire);
+    if (of_rank.appended.load(std::memory_order_acquire) != drained) return false;
+  }
+  return true;
+}
+
+Status File::Impl::drain_log(bool room) {
+  if (neighbours == nullptr) return drainer->drain();
+  if (number == 0 || all_drained_here()) return {};
+  return neighbours->drain(number, cell->completed.load(std::memory_order_relaxed) + (room ? 1 : 0));
+}
+
+Status File::Impl::drain_what_can_be() {
+  return number == 0 || all_drained_here() ? Status() : neighbours->drain(number, 0);
+}
+
+Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
+  const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
+  for (;;) {
+    bool held = false;
+    if (will_write) PMIO_TRY(answer(finished, ranges, true, &held));
+    const auto others = neighbours->ask(number, finished, ranges, will_write);
+    if (!others.ok()) return others.status();
+    *end = std::max(logged_end(), others.value().end);
+    if (!others.value().undrained && !held) return {};
+    PMIO_TRY(neighbours->drain(number, finished));
+  }
+}
+
+Status File::Impl::meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end) {
+  std::vector<Vector> ranges;
+  while (bytes > 0) {
+    ranges.push_back(file.next(bytes));
+    bytes -= ranges.back().bytes();
+    if (ranges.size() < kMostRanges || bytes == 0) continue;
+    // Too many to tell them all: one that holds them.
+    Vector all = ranges.front();
+    int64_t last = all.end();
+    for (const Vector& range : ranges) {
+      all.offset = std::min(all.offset, range.offset);
+      last = std::max(last, range.end());
+    }
+    ranges.assign(1, {all.offset, static_cast<uint64_t>(last - all.offset), 0, 1});
+  }
+  return meet_nodes(ranges, false, end);
+}
+
+// Writes the next where.bytes() of memory to a place in the file.
+Status File::Impl::write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer) {
+  std::vector<std::byte> staging;
+  for (uint64_t block = 0; block < where.count; block++) {
+    uint64_t at = block_begin(where, block);
+    for (uint64_t left = where.block_length; left > 0;) {
+      const PatternCursor::Piece piece = memory.next_piece(left);
+      uint64_t n = piece.length;
+      const std::byte* data = buffer + piece.offset;
+      if (n < left && n < kStagingBytes) {  // small pieces are gathered first
+        staging.assign(data, data + n);
+        while (n < left && n < kStagingBytes) {
+          const PatternCursor::Piece more = memory.next_piece(std::min(left - n, kStagingBytes - n));
+          staging.insert(staging.end(), buffer + more.offset, buffer + more.offset + more.length);
+          n += more.length;
+        }
+        data = staging.data();
+      }
+      PMIO_TRY(target->write(at, data, n));
+      at += n;
+      left -= n;
+    }
+  }
+  const auto end = static_cast<uint64_t>(where.end());
+  if (end > cell->logged_end.load(std::memory_order_relaxed))
+    cell->logged_end.store(end, std::memory_order_release);
+  return {};
+}
+
+Status File::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                           uint64_t bytes) {
+  Impl& impl = *impl_;
+  std::vector<Vector> batch;
+  while (bytes > 0) {
+    batch.clear();
+    while (bytes > 0 && batch.size() < kMostRanges) {
+      batch.push_back(file.next(bytes));
+      bytes -= batch.back().bytes();
+    }
+    uint64_t end = 0;
+    PMIO_TRY(impl.meet_nodes(batch, true, &end));
+    for (const Vector& where : batch) PMIO_TRY(impl.write_vector(where, memory, buffer));
+  }
+  return impl.target->sync();  // other nodes read it from the file system's servers
+}
+
+// Whether this node's logs hold bytes of the range: undrained ones, of calls up to `finished`, or drained
+// ones that are still served.
+Status File::Impl::holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found) {
+  const bool dirty = which == FileIndex::Which::undrained;
+  const auto a = static_cast<uint64_t>(range.offset);
+  const auto b = static_cast<uint64_t>(range.end());
+  std::vector<Entry> candidates;
+  if (dirty) PMIO_TRY(index->scan_tail(a, b, &candidates));
+  PMIO_TRY(index->refresh());
+  // Of undrained ones all are looked at: those of later calls do not count.
+  const size_t most = dirty ? SIZE_MAX : kMostEntries;
+  *found = !index->find(a, b, concealed(*control, a, b), most, &candidates, which);
+  FileEntrySource source(control, job->map.get());
+  for (const Entry& entry : candidates) {
+    if (*found) return {};
+    if (dirty && entry.stamp_ns > finished) continue;
+    EntrySource::Located located;
+    *found = !source.locate(entry, &located) || may_share_a_byte(range, located.range);
+  }
+  return {};
+}
+
+void File::Impl::conceal(const Vector& range) {
+  RobustLock lock(control->index_mutex);
+  const uint64_t first = static_cast<uint64_t>(range.offset) / kWindowBytes;
+  const uint64_t last = (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes;
+  if (last - first >= kMaxStale) return conceal_all(*control);
+  for (uint64_t at = first; at <= last; at++)
+    conceal_window(*control, at, control->cut.load(std::memory_order_relaxed));
+}
+
+Status File::Impl::answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held) {
+  *held = false;
+  std::lock_guard lock(read_mutex);
+  if (!all_drained_here()) {
+    for (const Vector& range : ranges) {
+      PMIO_TRY(holds(range, finished, FileIndex::Which::undrained, held));
+      if (*held) return {};
+    }
+  }
+  // Looked at afterwards: a round that begins to close has been seen above. Until all nodes have finished it
+  // another one may still serve older bytes, and recovery may write these again.
+  if (!ranges.empty() && control->closing.load(std::memory_order_acquire) != 0) {
+    *held = true;
+    return {};
+  }
+  if (!will_write) return {};
+  for (const Vector& range : ranges) {
+    bool cached = false;
+    PMIO_TRY(holds(range, finished, FileIndex::Which::drained, &cached));
+    if (cached) conceal(range);
+  }
+  return {};
+}
+
+Status File::answer(uint64_t calls, std::span<const Vector> ranges, bool will_write, bool* undrained) {
+  return impl_->answer(calls, ranges, will_write, undrained);
+}
+
+bool File::some_rank_died() const { return impl_->drainer->some_rank_died(); }
+
+bool File::all_drained_here() const { return impl_->all_drained_here(); }
+
+void File::fail(int error) {
+  impl_->control->error.store(error, std::memory_order_relaxed);
+  impl_->control->error_number.fetch_add(1, std::memory_order_release);
+}
+
+Status File::discard_here() {
+  if (spans_nodes()) {
+    RobustLock lock(impl_->control->index_mutex);
+    // All that is published, of calls too that are not finished on all nodes.
+    uint64_t newest = impl_->control->cut.load(std::memory_order_relaxed);
+    newest = std::max(newest, last_call() + 1);
+    impl_->control->cut.store(newest, std::memory_order_release);
+  }
+  return impl_->drainer->discard();
+}
+
+}  // namespace pmio
