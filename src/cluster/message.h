@@ -7,7 +7,8 @@
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
 //   poll, plan, write, finish, end   the coordinator -> every leader, in this order: a round (coordinator.h)
 //   pieces     the owner of a window -> a leader, during `write`
-//   alive      a leader -> the coordinator, where it hears nothing of a round that it has begun; no answer but
+//   alive      a leader -> the coordinator, where it hears nothing of a round that it has begun; no answer
+//   but
 //              that
 #pragma once
 

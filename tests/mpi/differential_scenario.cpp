@@ -10,6 +10,7 @@
 namespace differential {
 namespace {
 
+constexpr int kWorldPaths = 2;
 constexpr int kPaths = 4;          // 0, 1: one file for all ranks; 2: one per half; 3: one per rank
 constexpr size_t kMaxHandles = 4;  // open at a time
 enum { kWorld, kHalves, kSelf };
@@ -112,9 +113,14 @@ std::string Scenario::path_name(int path) const {
   return name;
 }
 
+int Scenario::random_path(Random& random) const {
+  return static_cast<int>(random.below(settings_.by_all ? kWorldPaths : kPaths));
+}
+
 int Scenario::group_of_path(int path, Random& random) const {
   if (path == 2) return kHalves;
   if (path == 3) return kSelf;
+  if (settings_.by_all) return kWorld;
   return random.percent(70) ? kWorld : static_cast<int>(random.between(kHalves, kSelf));
 }
 
@@ -139,7 +145,7 @@ void Scenario::start_epoch(bool with_size, Handle* handle) {
 void Scenario::open_one(uint64_t seed) {
   Random random(seed);
   Handle handle;
-  handle.path = static_cast<int>(random.below(kPaths));
+  handle.path = random_path(random);
   for (const Handle& other : handles_)
     if (other.path == handle.path && (other.amode & MPI_MODE_DELETE_ON_CLOSE)) return;
   handle.group = group_of_path(handle.path, random);
@@ -204,7 +210,8 @@ void Scenario::inspect_closed(int path) {
 }
 
 void Scenario::remove_one(uint64_t seed) {
-  const int path = static_cast<int>(Random(seed).below(kPaths));
+  Random random(seed);
+  const int path = random_path(random);
   if (is_open(path)) return;
   int place = 0;
   const int groups[] = {kWorld, kWorld, kHalves, kSelf};
@@ -253,7 +260,7 @@ void Scenario::dispatch(Operation operation, Handle& handle, uint64_t seed) {
       turns(handle, shared, own);
       break;
     case kAtomic:
-      if (settings_.portable) return query(handle, own);
+      if (settings_.portable || settings_.by_all) return query(handle, own);
       handle.atomic = !handle.atomic;
       handle.logged = false;  // pmio hands such a handle on from then on
       check("set_atomicity", MPI_File_set_atomicity(handle.file, handle.atomic));

@@ -22,6 +22,9 @@ struct Settings {
       false;  // plain MPI-IO: what ROMIO is known to get wrong at the end of a file is not judged
   bool with_darray = true;
   bool portable = false;  // without what Open MPI does not do right itself: atomic mode, preallocate
+  // All files are opened by all ranks, never in atomic mode. For several hosts: what is handed on there,
+  // ranks see as late as the file system tells them.
+  bool by_all = false;
   bool keep_files = false;
 };
 
@@ -77,6 +80,7 @@ class Scenario {
   // True where two groups of ranks have handles of their own on one file.
   bool takes_turns(const Handle& handle) const;
   std::string path_name(int path) const;
+  int random_path(Random& random) const;
   int group_of_path(int path, Random& random) const;
 
   // differential_operations.cpp: what a step does

@@ -22,6 +22,12 @@ set_tests_properties(testbed.lifecycle PROPERTIES LABELS testbed TIMEOUT 300 RUN
 
 list(FILTER tags INCLUDE REGEX "^mpich-")
 foreach(tag IN LISTS tags)
+  set(across_nodes ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_nodes.py)
+  add_test(NAME testbed.across_nodes.differential.${tag}
+    COMMAND ${across_nodes} differential --build ${CMAKE_BINARY_DIR} --mpi ${tag} --seeds 2-3)
+  add_test(NAME testbed.across_nodes.crash.${tag} COMMAND ${across_nodes} crash --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 3)
+  set_tests_properties(testbed.across_nodes.differential.${tag} testbed.across_nodes.crash.${tag}
+    PROPERTIES LABELS testbed TIMEOUT 900 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   # Jobs of one rank, which MPICH starts without a word about its process manager.
   add_test(NAME testbed.slurm_recover.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../slurm_recover.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
