@@ -64,9 +64,14 @@ class Bed:
                 yield f"mount {line}"
         backing = subprocess.run(["losetup", "--list", "--noheadings", "--output", "BACK-INO"], capture_output=True, text=True, check=True)
         yield from (f"loop device on inode {inode}" for inode in self.loops & set(backing.stdout.split()))
+        # The number of a namespace that is gone may be that of one of another testbed by now.
+        others = set()
+        for namespace in Path("/run/netns").glob("*"):
+            with contextlib.suppress(OSError):
+                others.add(namespace.stat().st_ino)
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if os.stat(process / "ns" / "net").st_ino in self.namespaces:
+                if os.stat(process / "ns" / "net").st_ino in self.namespaces - others:
                     yield f"process {process.name}: {(process / 'cmdline').read_text()}"
 
 

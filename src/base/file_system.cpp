@@ -32,6 +32,15 @@ std::string name_of(uint32_t type) {
   return text;
 }
 
+// Clients that mount by the older way of libfuse write "mfs#master:9421" for the source, with the type
+// "fuse".
+std::string with_subtype(const std::string& type, const std::string& source) {
+  constexpr std::string_view kEscapedHash = "\\043";
+  const size_t hash = source.find(kEscapedHash);
+  if (type != "fuse" || hash == 0 || hash == source.npos) return type;
+  return type + "." + source.substr(0, hash);
+}
+
 }  // namespace
 
 std::string mounted_type(std::string_view mountinfo, dev_t device) {
@@ -45,9 +54,9 @@ std::string mounted_type(std::string_view mountinfo, dev_t device) {
     if (number != wanted) continue;
     while (fields >> field && field != "-") {
     }
-    std::string type;
-    fields >> type;
-    return type;
+    std::string type, source;
+    fields >> type >> source;
+    return with_subtype(type, source);
   }
   return {};
 }

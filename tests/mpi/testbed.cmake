@@ -32,6 +32,9 @@ foreach(tag IN LISTS tags)
   add_test(NAME testbed.slurm_recover.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../slurm_recover.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
   set_tests_properties(testbed.slurm_recover.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  add_test(NAME testbed.layout.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../layout.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
+  set_tests_properties(testbed.layout.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   # Only where Ceph is installed: testbed/setup-ceph.
+  pmio_add_nightly_test(testbed.layout_ceph.${tag} 600 layout.py --mpi ${tag} --fs ceph)
   pmio_add_nightly_test(testbed.across_hosts_ceph.${tag} 600 across_hosts.py --mpi ${tag} --fs ceph)
 endforeach()

@@ -203,10 +203,14 @@ TEST(FileSystem, MountedType) {
       "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n"
       "30 22 0:45 / /mnt/g rw shared:20 master:2 - fuse.glusterfs server:/vol rw,user_id=0\n"
       "31 22 0:450 / /mnt/x rw - fuse.mfs mfs:9421 rw\n"
+      "33 22 0:47 / /mnt/m rw - fuse mfs\\043m1:9421 rw,user_id=0\n"
+      "34 22 0:48 / /mnt/f rw - fuse /dev/x rw\n"
       "32 22 0:46 / /mnt/y rw";
   EXPECT_EQ(mounted_type(mounts, makedev(0, 45)), "fuse.glusterfs");
   EXPECT_EQ(mounted_type(mounts, makedev(254, 1)), "ext4");
   EXPECT_EQ(mounted_type(mounts, makedev(0, 450)), "fuse.mfs");
+  EXPECT_EQ(mounted_type(mounts, makedev(0, 47)), "fuse.mfs");
+  EXPECT_EQ(mounted_type(mounts, makedev(0, 48)), "fuse");
   EXPECT_EQ(mounted_type(mounts, makedev(0, 46)), "");
   EXPECT_EQ(mounted_type(mounts, makedev(9, 9)), "");
   EXPECT_EQ(mounted_type("", makedev(0, 45)), "");
