@@ -133,7 +133,7 @@ Status Coordinator::carry_out(uint64_t file, uint64_t cut) {
   PMIO_TRY(tell(Request::write, {&work, 1}, &answers));
   PMIO_TRY(plan.read_mixed(answers));
   const std::vector<MessageWriter> finish = plan.finish(file);
-  const Status finished = tell(Request::finish, finish, nullptr);
+  Status finished = tell(Request::finish, finish, nullptr);
   if (!finished.ok()) broken_.insert(file);
   return finished;
 }
