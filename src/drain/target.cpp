@@ -82,6 +82,12 @@ bool same_file(const FileIdentity& a, const FileIdentity& b) {
   return a.device == b.device && a.inode == b.inode && births_agree;
 }
 
+bool is_recorded(const FileIdentity& recorded, const FileIdentity& found) {
+  FileIdentity now = found;
+  if (major(recorded.device) == 0 && major(found.device) == 0) now.device = recorded.device;
+  return same_file(recorded, now);
+}
+
 Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Access access) {
   // Looked at before it is opened too: the opening of a pipe waits for its other end, that of a device may
   // act.
@@ -93,13 +99,23 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Ac
 
 Result<std::unique_ptr<TargetFile>> TargetFile::open_same(const std::string& path, const FileIdentity& meant,
                                                           Access access) {
+  return open_if(path, meant, access, same_file);
+}
+
+Result<std::unique_ptr<TargetFile>> TargetFile::open_recorded(const std::string& path,
+                                                              const FileIdentity& meant, Access access) {
+  return open_if(path, meant, access, is_recorded);
+}
+
+Result<std::unique_ptr<TargetFile>> TargetFile::open_if(const std::string& path, const FileIdentity& meant,
+                                                        Access access, Same same) {
   const int place = open_retrying(path.c_str(), O_PATH);
   if (place < 0) return Status::from_errno(errno, what("cannot open", path));
   auto found = finish_open(place, path, access);
   if (!found.ok()) return found;
   auto identity = (*found)->identity();
   if (!identity.ok()) return identity.status();
-  if (!same_file(*identity, meant))
+  if (!same(meant, *identity))
     return Status(Code::invalid, path + " is not the file that was written, but another one of that name");
   // The very file that was looked at, whatever the path leads to by now.
   const std::string self = "/proc/self/fd/" + std::to_string(place);

@@ -34,6 +34,9 @@ class TargetFile {
   // another file.
   static Result<std::unique_ptr<TargetFile>> open_same(const std::string& path, const FileIdentity& meant,
                                                        Access access);
+  // As open_same, of a path that was recorded together with `meant`: is_recorded.
+  static Result<std::unique_ptr<TargetFile>> open_recorded(const std::string& path, const FileIdentity& meant,
+                                                           Access access);
   ~TargetFile();
 
   // Identity of an open file: statx device, inode, birth time.
@@ -69,6 +72,9 @@ class TargetFile {
 
  private:
   TargetFile() = default;
+  using Same = bool (*)(const FileIdentity&, const FileIdentity&);
+  static Result<std::unique_ptr<TargetFile>> open_if(const std::string& path, const FileIdentity& meant,
+                                                     Access access, Same same);
   static Result<std::unique_ptr<TargetFile>> finish_open(int fd, const std::string& path, Access access);
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
@@ -79,6 +85,11 @@ class TargetFile {
 
 // The same file, as far as the identities tell: birth times are compared where both are known.
 bool same_file(const FileIdentity& a, const FileIdentity& b);
+
+// Whether what is found on a recorded path is the file that was recorded with it. As same_file, but that
+// device numbers do not count where both are of file systems without a device of their own (network file
+// systems, FUSE, btrfs): such a number is another one after the next mount.
+bool is_recorded(const FileIdentity& recorded, const FileIdentity& found);
 
 // Identity of what a path leads to, without opening it for I/O.
 Result<FileIdentity> identity_of(const std::string& path);

@@ -227,25 +227,30 @@ Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<s
   return Run(parent, std::move(jobs).value(), selection, options).recover();
 }
 
-// Whether a segment in the job's directory is of that file; reads headers only.
-bool mentions(const LogDirectory& job, const FileIdentity& identity) {
+// As what the job's segments have recorded that file; nullopt: not at all. Reads headers only.
+std::optional<FileIdentity> recorded_as(const LogDirectory& job, const FileIdentity& identity,
+                                        const std::string& path) {
   auto names = job.names();
-  if (!names.ok()) return false;
-  return std::any_of(names->begin(), names->end(), [&](const std::string& name) {
-    if (name.compare(0, 4, "seg-") != 0) return false;
+  if (!names.ok()) return {};
+  for (const std::string& name : *names) {
+    if (name.compare(0, 4, "seg-") != 0) continue;
     auto mapping = job.map(name);
-    if (!mapping.ok()) return false;
+    if (!mapping.ok()) continue;
     auto reader = SegmentReader::open((*mapping)->bytes());
-    return reader.ok() && same_file(reader->header().target, identity);
-  });
+    if (!reader.ok()) continue;
+    const FileIdentity& recorded = reader->header().target;
+    if (same_file(recorded, identity) || (reader->path() == path && is_recorded(recorded, identity)))
+      return recorded;
+  }
+  return {};
 }
 
 Status pending_status(const RecoverReport& report) {
   for (const JobOutcome& job : report.jobs) {
     for (const FileOutcome& file : job.files) {
-      if (file.nodes_left > 0) {
+      if (!file.waits_for.empty()) {
         return Status(Code::busy, "a crashed job has logs of " + file.path + " on " +
-                                      std::to_string(file.nodes_left) +
+                                      std::to_string(file.waits_for.size()) +
                                       " more of its nodes: run 'pmio recover' there first");
       }
       if (file.result == FileResult::kept) {
@@ -264,31 +269,26 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
   auto names = job_names(*parent);
   if (!names.ok()) return names.status();
   const std::string own = job_name(own_job);
+  std::vector<FileIdentity> meant;  // under another device number in logs of before a mount
   std::erase_if(*names, [&](const std::string& name) {
     if (name == own) return true;
     auto job = parent->open_below(name);
-    return !job.ok() || !mentions(*job, identity);
+    const auto recorded = job.ok() ? recorded_as(*job, identity, path) : std::nullopt;
+    if (recorded && std::find(meant.begin(), meant.end(), *recorded) == meant.end())
+      meant.push_back(*recorded);
+    return !recorded;
   });
-  if (names->empty()) return {};
   RecoverOptions options;
   options.directory = directory;
-  auto report = recover_in(*parent, std::move(names).value(), {identity, path}, options, &identity);
-  return report.ok() ? pending_status(*report) : report.status();
+  for (const FileIdentity& one : meant) {
+    auto report = recover_in(*parent, *names, {one, path}, options, &one);
+    if (!report.ok()) return report.status();
+    PMIO_TRY(pending_status(*report));
+  }
+  return {};
 }
 
-}  // namespace
-
-bool RecoverReport::complete() const {
-  return std::all_of(jobs.begin(), jobs.end(), [this](const JobOutcome& job) {
-    return job.running_bytes == 0 && job.unreadable.empty() &&
-           std::all_of(job.files.begin(), job.files.end(), [this](const FileOutcome& file) {
-             return file.result != FileResult::kept && file.message.empty() && file.damaged.empty() &&
-                    file.gone.empty() && !file.misses_ranks && (!consistent || file.cut.reached());
-           });
-  });
-}
-
-Result<RecoverReport> recover(const RecoverOptions& options) {
+Result<RecoverReport> recover_logs(const RecoverOptions& options) {
   auto parent = LogDirectory::open(options.directory);
   if (!parent.ok()) {
     if (parent.status().system_errno() == ENOENT) return RecoverReport{};

@@ -21,12 +21,13 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-Result<Target> open_writable(const std::string& path, const FileIdentity& meant) {
-  auto target = TargetFile::open_same(path, meant, TargetFile::Access::read_write);
+Result<Target> open_writable(const std::string& path, const FileInfo& file) {
+  const bool recorded = std::find(file.paths.begin(), file.paths.end(), path) != file.paths.end();
+  const auto open = recorded ? TargetFile::open_recorded : TargetFile::open_same;
+  auto target = open(path, file.target, TargetFile::Access::read_write);
   // A file that its owner may write and not read was written by the program all the same.
-  if (!target.ok() && target.status().code() == Code::access) {
-    return TargetFile::open_same(path, meant, TargetFile::Access::write_only);
-  }
+  if (!target.ok() && target.status().code() == Code::access)
+    return open(path, file.target, TargetFile::Access::write_only);
   return target;
 }
 
@@ -34,7 +35,7 @@ Result<Target> open_writable(const std::string& path, const FileIdentity& meant)
 Result<Target> open_target(const FileInfo& file, const std::vector<std::string>& paths) {
   Status reason(Code::invalid, "the log does not tell the file's path");
   for (const std::string& path : paths) {
-    auto target = open_writable(path, file.target);
+    auto target = open_writable(path, file);
     if (target.ok()) return target;
     reason = target.status();
     if (reason.system_errno() == ENOENT) {

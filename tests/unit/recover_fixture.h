@@ -79,7 +79,7 @@ class CrashedJob {
     auto region = medium->create(made.name, bytes);
     EXPECT_TRUE(region.ok()) << region.status().message();
     made.region = std::move(region).value();
-    auto writer = SegmentWriter::format(*made.region, {id_, rank, slot, ranks_, identity(path), path});
+    auto writer = SegmentWriter::format(*made.region, {id_, rank, slot, ranks_, recorded(path), path});
     EXPECT_TRUE(writer.ok()) << writer.status().message();
     made.writer = *writer;
     return made;
@@ -96,14 +96,14 @@ class CrashedJob {
   // The first drained[(rank, slot)] records of each segment are in the file.
   void ledger(const std::string& path, const std::map<std::pair<uint32_t, uint32_t>, uint64_t>& drained,
               uint32_t flags = 0, std::optional<uint64_t> cut = {}) {
-    const std::string name = "ledger-" + file_key(identity(path));
+    const std::string name = "ledger-" + file_key(recorded(path));
     if (!std::filesystem::exists(directory + "/" + name)) {
       ASSERT_TRUE(Ledger::create(*medium, name, 64).ok());
     }
     auto opened = Ledger::open(*medium, name, false);
     ASSERT_TRUE(opened.ok());
     LedgerState state;
-    state.target = identity(path);
+    state.target = recorded(path);
     state.flags = flags;
     state.cut = cut;
     for (const auto& [which, records] : drained) {
@@ -112,6 +112,13 @@ class CrashedJob {
     ASSERT_TRUE(opened->update(state).ok());
   }
 
+  FileIdentity recorded(const std::string& path) const {
+    FileIdentity one = identity(path);
+    if (device) one.device = *device;
+    return one;
+  }
+
+  std::optional<uint64_t> device;  // that the file had for the job
   std::string directory;
   std::unique_ptr<Medium> medium;
   std::map<std::pair<uint32_t, uint32_t>, Segment> segments;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 
 #include <cstddef>
 
@@ -96,6 +97,26 @@ TEST_F(Refusal, ATargetThatWasReplaced) {
   std::filesystem::rename(root + "/new", target);
   expect_kept("another one");
   EXPECT_EQ(read_file(target), innocent);
+}
+
+// A network file system has another device number when it is mounted again.
+TEST_F(Refusal, AnotherDeviceNumberIsNoOtherFileWhereNoDeviceIs) {
+  if (major(identity(target).device) != 0) GTEST_SKIP() << "needs a tmpfs";
+  const Bytes data(40, std::byte{7});
+  const Vector where{0, data.size(), 0, 1};
+  for (const uint64_t device : {makedev(0, 12345), makedev(8, 1)}) {
+    write_file(target, {});
+    CrashedJob job(logs, 1, 1);
+    job.device = device;
+    job.write(0, 0, target, where, data, 1);
+    if (major(device) == 0) {
+      ASSERT_TRUE(recover_pending(logs, identity(target), target, 0).ok());
+      EXPECT_TRUE(read_file(target) == data);
+    } else {
+      EXPECT_EQ(run().jobs.at(0).files.at(0).result, FileResult::kept);
+      EXPECT_TRUE(read_file(target).empty());
+    }
+  }
 }
 
 TEST_F(Refusal, ANewerLogWaitsForAnOlderOne) {
