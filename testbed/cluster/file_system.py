@@ -56,6 +56,6 @@ def servers(settings, host):
         try:
             if Path(f"/proc/{number}/comm").read_text().strip() in KINDS[settings.file_system].SERVERS:
                 found.append(number)
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             pass  # it has ended
     return found
