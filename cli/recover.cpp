@@ -21,10 +21,13 @@
 #include "medium/default_directory.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
+#include "nodes_report.h"
 #include "report_format.h"
 
 namespace pmio::cli {
 namespace {
+
+constexpr int kElsewhere = 3;  // exit code: nothing more to do on this node, but on others
 
 struct Options {
   std::string directory = default_directory();
@@ -34,8 +37,15 @@ struct Options {
   bool force = false;
   bool dry_run = false;
   bool consistent = false;
+  bool lost_nodes = false;
   bool json = false;
 };
+
+// What is kept here counts more than what is left elsewhere.
+int worse_of(int a, int b) {
+  const auto weight = [](int code) { return code == 0 ? 0 : code == kElsewhere ? 1 : 2; };
+  return weight(a) >= weight(b) ? a : b;
+}
 
 // One line on a terminal, rewritten a few times a second.
 class ProgressLine {
@@ -76,7 +86,8 @@ nlohmann::ordered_json json_of(const FileOutcome& file) {
                                {"last_complete_collective_call", file.cut.complete_call()},
                                {"damaged_segments", std::move(damaged)},
                                {"nodes", file.nodes},
-                               {"nodes_left", file.nodes_left},
+                               {"nodes_left", file.waits_for.size()},
+                               {"waits_for", nodes_json(file.waits_for)},
                                {"message", file.message}};
   add_cut(file, &entry);
   return entry;
@@ -98,6 +109,7 @@ nlohmann::ordered_json json_of(const Options& options, const RecoverReport& repo
     for (const FileOutcome& file : job.files) entry["files"].push_back(json_of(file));
     document["jobs"].push_back(std::move(entry));
   }
+  document["unfinished"] = unfinished_json(report.unfinished);
   return document;
 }
 
@@ -132,9 +144,10 @@ void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bo
       break;
   }
   if (!file.message.empty()) std::printf("  %s\n", file.message.c_str());
-  if (file.nodes_left > 0) {
-    std::printf("  its ranks were on %u nodes: run pmio recover on the other %u too\n", file.nodes,
-                file.nodes_left);
+  if (!file.waits_for.empty()) {
+    std::printf("  its ranks were on %u nodes; run pmio recover there too: %s\n", file.nodes,
+                nodes_text(file.waits_for).c_str());
+    std::printf("  (where such a log is lost: pmio recover --file %s --lost-nodes)\n", path);
   }
   print_cut(file, job.directory, consistent);
   for (const DamagedSegment& segment : file.damaged) {
@@ -161,7 +174,9 @@ void print(const Options& options, const RecoverReport& report) {
     print_job(job, options.dry_run, options.consistent);
     files += job.files.size() + job.unreadable.size() + (job.state != JobState::dead);
   }
-  if (files == 0) std::printf("Nothing to recover in %s\n", options.directory.c_str());
+  for (const UnfinishedRecovery& other : report.unfinished) print_unfinished(other);
+  if (files + report.unfinished.size() == 0)
+    std::printf("Nothing to recover in %s\n", options.directory.c_str());
 }
 
 int fail(const Status& status) {
@@ -179,13 +194,15 @@ int recover_directory(const Options& options) {
   wanted.dry_run = options.dry_run;
   wanted.consistent = options.consistent;
   wanted.force = options.force;
+  wanted.lost_nodes = options.lost_nodes;
   if (terminal) wanted.progress = [&line](const RecoverProgress& progress) { line.show(progress); };
   wanted.waiting = [] { std::fprintf(stderr, "pmio: another recovery is under way, waiting for it\n"); };
   auto report = recover(wanted);
   line.clear();
   if (!report.ok()) return fail(report.status());
   print(options, *report);
-  return report->complete() ? 0 : 1;
+  if (report->complete()) return 0;
+  return report->complete_here() ? kElsewhere : 1;
 }
 
 // The log directory is not there, and may be once its file system is mounted.
@@ -235,11 +252,11 @@ int recover_registered(Options options) {
   int worst = 0;
   for (const std::string& directory : directories) {
     options.directory = directory;
-    worst = std::max(worst, recover_directory(options));
+    worst = worse_of(worst, recover_directory(options));
   }
   if (options.dry_run) return worst;
   entries = registry->list();  // what the recoveries have left of it
-  return entries.ok() ? std::max(worst, report_lost(*registry, *entries)) : fail(entries.status());
+  return entries.ok() ? worse_of(worst, report_lost(*registry, *entries)) : fail(entries.status());
 }
 
 Result<std::vector<uid_t>> users_of(const Options& options) {
@@ -261,7 +278,7 @@ int recover_all(const Options& options) {
   int worst = 0;
   for (const uid_t user : users.value()) {
     const auto code = as_user(user, [&options] { return recover_registered(options); });
-    worst = std::max(worst, code.ok() ? code.value() : fail(code.status()));
+    worst = worse_of(worst, code.ok() ? code.value() : fail(code.status()));
   }
   return worst;
 }
@@ -271,6 +288,9 @@ int run(const Options& options) {
   if (!options.user.empty()) return fail(Status(Code::invalid, "--user goes with --all"));
   if (options.force && options.path.empty())
     return fail(Status(Code::invalid, "--force needs --file: say which file may be written over"));
+  if (options.lost_nodes && (options.path.empty() || options.all || options.dry_run))
+    return fail(
+        Status(Code::invalid, "--lost-nodes needs --file, and goes neither with --all nor --dry-run"));
   // Another user's log is recovered by root as that user.
   struct stat facts;
   const bool of_a_user = geteuid() == 0 && lstat(options.directory.c_str(), &facts) == 0 && facts.st_uid != 0;
@@ -295,12 +315,14 @@ void add_recover(CLI::App& app) {
       "--consistent", options->consistent,
       "Only up to the last collective write call that all ranks have finished; the rest stays in "
       "the log");
+  command->add_flag("--lost-nodes", options->lost_nodes,
+                    "With --file: the logs of the nodes that its recovery waits for are lost; end it");
   command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "May be interrupted and repeated. Exit status: 0 all is restored or nothing was missing, 1 something "
-      "is kept, "
-      "refused or damaged, 2 usage.");
+      "is kept, refused, damaged or lost, 2 usage, 3 as 0 on this node, but other nodes' logs are not in "
+      "yet.");
   command->callback([options] { set_exit_code(run(*options)); });
 }
 

@@ -11,7 +11,7 @@ user=${SLURM_JOB_UID:-}
 said=$(timeout "${PMIO_RECOVER_SECONDS:-600}" "$pmio" recover --all --user "$user" 2>&1)
 case $?,$said in
   *,) ;;
-  0,*) echo "$said" | logger -t pmio -p user.info ;;
+  0,* | 3,*) echo "$said" | logger -t pmio -p user.info ;;
   *) echo "$said" | logger -t pmio -p user.warning ;;
 esac
 exit 0

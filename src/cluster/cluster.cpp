@@ -16,7 +16,8 @@ Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options
 
 PeerAddress Cluster::address() const { return service_ != nullptr ? service_->address() : PeerAddress(); }
 
-void Cluster::connect(std::span<const PeerAddress> leaders) {
+void Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members) {
+  options_.place.members = std::move(members);
   addresses_.assign(leaders.begin(), leaders.end());
   leaders_ = std::make_unique<Leaders>(leaders, options_.token, options_.place.node);
   if (service_ != nullptr) service_->connect(leaders, options_.token);

@@ -25,8 +25,9 @@ class Cluster : public Neighbours {
     std::string interface;  // peer/server.h; "" chooses one
   };
   static Result<std::unique_ptr<Cluster>> start(Job& job, const Options& options);
-  PeerAddress address() const;                         // of the leader; none elsewhere
-  void connect(std::span<const PeerAddress> leaders);  // by node
+  PeerAddress address() const;  // of the leader; none elsewhere
+  // Both by node.
+  void connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members);
   // No more service; whoever asks gets an error.
   void stop();
 
@@ -44,7 +45,7 @@ class Cluster : public Neighbours {
   explicit Cluster(const Options& options) : options_(options) {}
   Status tell_others(Request kind, const MessageWriter& message);
 
-  const Options options_;
+  Options options_;  // constant once connected
   std::unique_ptr<Service> service_;
   std::vector<PeerAddress> addresses_;
   std::unique_ptr<Leaders> leaders_;

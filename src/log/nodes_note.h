@@ -18,10 +18,17 @@ namespace pmio {
 
 constexpr uint64_t kMostNodes = 1 << 16;  // the lowest bits of a job's id are the number of the node
 
+// A node of a job, for those who have to find it.
+struct NodeMembers {
+  std::string host;             // its name, without a path
+  std::vector<uint32_t> ranks;  // of MPI_COMM_WORLD that are on it, ascending
+};
+
 // Where a node stands in its job.
 struct NodePlace {
   uint32_t node = 0, nodes = 1;
-  std::vector<uint32_t> ranks;  // of MPI_COMM_WORLD that are on it, ascending
+  std::vector<uint32_t> ranks;       // of MPI_COMM_WORLD that are on it, ascending
+  std::vector<NodeMembers> members;  // of all nodes, by number; empty: not known
 };
 
 struct NodesNote {
@@ -30,18 +37,26 @@ struct NodesNote {
   std::string path;  // absolute, at open
 };
 
+// What a note and a journal say of all nodes (docs/format.md, "members").
+constexpr size_t kMaxHostName = 255;
+std::vector<std::byte> pack_members(std::span<const NodeMembers> members);
+// nullopt: not those of so many nodes. Empty bytes: not known.
+std::optional<std::vector<NodeMembers>> parse_members(std::span<const std::byte> bytes, uint32_t nodes);
+
+constexpr uint32_t kNodesNoteVersion = 2;
 constexpr uint64_t kNodesNoteMagic = 0x31444f4e4f494d50;  // "PMIONOD1"
 struct NodesNoteHeader {
   uint64_t magic;
   uint32_t version;
-  uint32_t crc;  // crc32c(0, bytes [16, sizeof(NodesNoteHeader) + ranks * 4 + path_length))
+  uint32_t crc;  // crc32c(0, bytes [16, sizeof(NodesNoteHeader) + ranks * 4 + path_length + members_length))
   FileIdentity target;
   uint32_t node;
   uint32_t nodes;
-  uint32_t ranks;        // uint32_t[ranks] follow, then the path
-  uint32_t path_length;  // bytes
+  uint32_t ranks;           // uint32_t[ranks] follow, then the path, then the members
+  uint32_t path_length;     // bytes
+  uint64_t members_length;  // bytes
 };
-static_assert(sizeof(NodesNoteHeader) == 56);
+static_assert(sizeof(NodesNoteHeader) == 64);
 
 // Durable on return.
 Status write_nodes_note(Medium& medium, std::string_view name, const NodesNote& note);

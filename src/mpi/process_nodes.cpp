@@ -1,9 +1,25 @@
 // A job whose ranks are on several nodes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
 #include "mpi/errors.h"
 #include "mpi/library.h"
 #include "mpi/process.h"
 
 namespace pmio {
+namespace {
+
+using HostName = std::array<char, 64>;  // ends with 0
+
+HostName host_name() {
+  HostName name{};
+  (void)gethostname(name.data(), name.size() - 1);
+  return name;
+}
+
+}  // namespace
 
 // By the lowest ranks of the nodes: every rank learns its node's number, and each node has a job of its own.
 void Process::number_node(MPI_Comm node) {
@@ -51,16 +67,23 @@ Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
     return nullptr;
   }
   struct Member {
-    uint32_t node;
+    uint32_t node, rank;
     PeerAddress address;  // none: not its leader
+    HostName host;
   };
-  const Member mine{place_.node, cluster()->address()};
+  const Member mine{place_.node, static_cast<uint32_t>(rank_), cluster()->address(), host_name()};
   std::vector<Member> members(static_cast<size_t>(ranks_));
   mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, comm);
   std::vector<PeerAddress> leaders(place_.nodes);
-  for (const Member& member : members)
+  std::vector<NodeMembers> nodes(place_.nodes);
+  // The communicator's order need not be that of MPI_COMM_WORLD.
+  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.rank < b.rank; });
+  for (const Member& member : members) {
     if (member.address.family != 0) leaders[member.node] = member.address;
-  cluster()->connect(leaders);
+    nodes[member.node].host = member.host.data();
+    nodes[member.node].ranks.push_back(member.rank);
+  }
+  cluster()->connect(leaders, std::move(nodes));
   mpi().Barrier(comm);  // nobody asks a leader that does not know the others
   return cluster();
 }

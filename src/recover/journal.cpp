@@ -20,7 +20,8 @@ constexpr uint64_t kMagic = 0x314e524a4f494d50;  // "PMIOJRN1"
 constexpr uint32_t kBegin = 1, kClaims = 2, kDone = 3;
 constexpr int kMostAttempts = 1000;
 constexpr useconds_t kPauseMicroseconds = 10'000;
-constexpr size_t kMostClaims = 1 << 16;  // of a chunk
+constexpr size_t kMostClaims = 1 << 16;    // of a chunk
+constexpr size_t kMostMembers = 64 << 20;  // bytes
 
 Status error_of(const std::string& path, int error) {
   return Status::from_errno(error,
@@ -51,8 +52,21 @@ struct Journal::Chunk {
   uint32_t node;
   uint32_t nodes;
   uint64_t base;
-  uint64_t claims;  // so many follow
+  uint64_t claims;  // so many follow; in the first chunk: bytes of members
+
+  std::span<const std::byte> covered() const {
+    return std::as_bytes(std::span(this, 1)).subspan(offsetof(Chunk, node));
+  }
 };
+
+uint64_t Journal::payload_bytes(const Chunk& chunk) {
+  return chunk.kind == kBegin ? chunk.claims : chunk.claims * sizeof(Claim);
+}
+
+uint32_t Journal::crc_of(const Chunk& chunk, std::span<const std::byte> payload) {
+  const auto head = chunk.covered();
+  return crc32c(crc32c(0, head.data(), head.size()), payload.data(), payload.size());
+}
 
 std::string Journal::path_of(const std::string& target, uint64_t job, uint64_t inode) {
   char name[64];
@@ -83,9 +97,14 @@ Status Journal::lock(bool create) {
 bool Journal::take(const Chunk& chunk, std::span<const std::byte> payload) {
   if (has_base_ == (chunk.kind == kBegin)) return false;
   if (chunk.kind == kBegin) {
+    auto members = parse_members(payload, nodes_);
+    if (!members) return false;
+    members_ = std::move(*members);
     has_base_ = true;
     base_ = chunk.base;
-  } else if (chunk.kind == kDone) {
+    return true;
+  }
+  if (chunk.kind == kDone) {
     done_.insert(chunk.node);
   } else if (chunk.kind != kClaims) {
     return false;
@@ -99,27 +118,44 @@ bool Journal::take(const Chunk& chunk, std::span<const std::byte> payload) {
   return true;
 }
 
-bool Journal::load(uint32_t nodes) {
-  nodes_ = nodes;
+static bool is_sane_size(uint32_t kind, uint64_t count) {
+  return count <= (kind == kBegin ? kMostMembers : kMostClaims);
+}
+
+bool Journal::load() {
   std::vector<std::byte> payload;
   for (;;) {
     Chunk chunk{};
     if (pread(file_.get(), &chunk, sizeof chunk, static_cast<off_t>(end_)) != sizeof chunk) break;
-    if (chunk.magic != kMagic || chunk.nodes != nodes || chunk.node >= nodes || chunk.claims > kMostClaims)
-      break;
-    payload.resize(chunk.claims * sizeof(Claim));
+    if (chunk.magic != kMagic || !is_sane_size(chunk.kind, chunk.claims)) break;
+    if (nodes_ == 0 && chunk.nodes <= kMostNodes) nodes_ = chunk.nodes;
+    if (chunk.nodes != nodes_ || chunk.node >= nodes_) break;
+    payload.resize(payload_bytes(chunk));
     const auto at = static_cast<off_t>(end_ + sizeof chunk);
     if (pread(file_.get(), payload.data(), payload.size(), at) != static_cast<ssize_t>(payload.size())) break;
-    const auto* covered = reinterpret_cast<const std::byte*>(&chunk) + offsetof(Chunk, node);
-    const uint32_t crc =
-        crc32c(crc32c(0, covered, sizeof chunk - offsetof(Chunk, node)), payload.data(), payload.size());
-    if (crc != chunk.crc || !take(chunk, payload)) break;
+    if (crc_of(chunk, payload) != chunk.crc || !take(chunk, payload)) break;
     end_ += sizeof chunk + payload.size();
   }
   return has_base_;
 }
 
-Result<std::optional<Journal>> Journal::open(const std::string& path, uint32_t nodes,
+Status Journal::begin(const NodePlace& place, uint64_t base) {
+  end_ = 0;
+  const std::vector<std::byte> members = pack_members(place.members);
+  PMIO_TRY(append(Chunk{kMagic, kBegin, 0, 0, nodes_, base, members.size()}, members));
+  if (const int error = sync_directory(AT_FDCWD, directory_of(path_).c_str()); error != 0)
+    return error_of(path_, error);
+  has_base_ = true;
+  base_ = base;
+  members_ = place.members;
+  return {};
+}
+
+Result<std::optional<Journal>> Journal::look(const std::string& path) {
+  return open(path, NodePlace{0, 0, {}, {}}, std::nullopt);
+}
+
+Result<std::optional<Journal>> Journal::open(const std::string& path, const NodePlace& place,
                                              std::optional<uint64_t> base) {
   for (int attempt = 1;; attempt++) {
     Journal journal(path);
@@ -134,31 +170,30 @@ Result<std::optional<Journal>> Journal::open(const std::string& path, uint32_t n
       continue;
     }
     if (!locked.ok()) return locked;
-    const bool begun = journal.load(nodes);
+    journal.nodes_ = place.nodes;
+    const bool begun = journal.load();
     if (begun && journal.nodes_left() == 0) {  // all have finished, and the last one could not remove it
       (void)unlink(path.c_str());
       continue;
     }
     if (!begun) {
       if (!base) return std::optional<Journal>();
-      journal.end_ = 0;
-      PMIO_TRY(journal.append(kBegin, 0, *base, {}));
-      if (const int error = sync_directory(AT_FDCWD, directory_of(path).c_str()); error != 0)
-        return error_of(path, error);
-      journal.has_base_ = true;
-      journal.base_ = *base;
+      PMIO_TRY(journal.begin(place, *base));
     }
     return std::optional<Journal>(std::move(journal));
   }
 }
 
-Status Journal::append(uint32_t kind, uint32_t node, uint64_t base, std::span<const Claim> claims) {
-  Chunk chunk{kMagic, kind, 0, node, nodes_, base, claims.size()};
-  std::vector<std::byte> bytes(sizeof chunk + claims.size_bytes());
-  std::memcpy(bytes.data(), &chunk, sizeof chunk);
-  if (!claims.empty()) std::memcpy(bytes.data() + sizeof chunk, claims.data(), claims.size_bytes());
-  chunk.crc = crc32c(0, bytes.data() + offsetof(Chunk, node), bytes.size() - offsetof(Chunk, node));
-  std::memcpy(bytes.data() + offsetof(Chunk, crc), &chunk.crc, sizeof chunk.crc);
+Status Journal::append(uint32_t kind, uint32_t node, std::span<const Claim> claims) {
+  return append(Chunk{kMagic, kind, 0, node, nodes_, base_, claims.size()}, std::as_bytes(claims));
+}
+
+Status Journal::append(const Chunk& given, std::span<const std::byte> payload) {
+  Chunk chunk = given;
+  chunk.crc = crc_of(chunk, payload);
+  const auto head = std::as_bytes(std::span(&chunk, 1));
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t n =
         pwrite(file_.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(end_ + at));
@@ -181,15 +216,27 @@ std::vector<Journal::Claim> Journal::claims_of_others(uint32_t node) const {
 
 Status Journal::add_claims(uint32_t node, std::span<const Claim> claims) {
   for (; !claims.empty(); claims = claims.subspan(std::min(claims.size(), kMostClaims)))
-    PMIO_TRY(append(kClaims, node, base_, claims.first(std::min(claims.size(), kMostClaims))));
+    PMIO_TRY(append(kClaims, node, claims.first(std::min(claims.size(), kMostClaims))));
   return {};
 }
 
+std::vector<Journal::WaitedFor> Journal::waits_for() const {
+  std::vector<WaitedFor> nodes;
+  for (uint32_t node = 0; node < nodes_; node++) {
+    if (done_.count(node) != 0) continue;
+    nodes.push_back({node, node < members_.size() ? members_[node] : NodeMembers()});
+  }
+  return nodes;
+}
+
+Status Journal::give_up() {
+  return unlink(path_.c_str()) == 0 || errno == ENOENT ? Status() : error_of(path_, errno);
+}
+
 Status Journal::finish(uint32_t node) {
-  if (done_.count(node) == 0) PMIO_TRY(append(kDone, node, base_, {}));
+  if (done_.count(node) == 0) PMIO_TRY(append(kDone, node, {}));
   done_.insert(node);
-  if (nodes_left() == 0 && unlink(path_.c_str()) != 0 && errno != ENOENT) return error_of(path_, errno);
-  return {};
+  return nodes_left() == 0 ? give_up() : Status();
 }
 
 }  // namespace pmio

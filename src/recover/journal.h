@@ -18,6 +18,7 @@
 #include "base/file_descriptor.h"
 #include "base/status.h"
 #include "extent/pattern.h"
+#include "log/nodes_note.h"
 
 namespace pmio {
 
@@ -28,13 +29,19 @@ class Journal {
     uint64_t stamp;
     uint64_t rank;
   };
+  struct WaitedFor {
+    uint32_t node;
+    NodeMembers members;  // without host and ranks where the journal does not tell them
+  };
   // The file's journal of that job; job: without the number of the node.
   static std::string path_of(const std::string& target, uint64_t job, uint64_t inode);
 
   // Waits for the lock. base: of a new one; nullopt: none is made, and the result is nullopt where there is
   // none. unsupported: the file system has no locks.
-  static Result<std::optional<Journal>> open(const std::string& path, uint32_t nodes,
+  static Result<std::optional<Journal>> open(const std::string& path, const NodePlace& place,
                                              std::optional<uint64_t> base);
+  // Of any job, by somebody who has no log of it; nullopt: there is none, or it says nothing.
+  static Result<std::optional<Journal>> look(const std::string& path);
 
   uint64_t base() const { return base_; }
   // Of all nodes but this one.
@@ -44,14 +51,22 @@ class Journal {
   // The node's log is in the file, and marked. Removes the journal after the last one.
   Status finish(uint32_t node);
   uint32_t nodes_left() const { return nodes_ - static_cast<uint32_t>(done_.size()); }
+  // Those that have not finished; empty: it is over.
+  std::vector<WaitedFor> waits_for() const;
+  // Nobody is waited for any more: their logs are lost.
+  Status give_up();
 
  private:
   struct Chunk;
   explicit Journal(std::string path) : path_(std::move(path)) {}
   Status lock(bool create);
-  bool load(uint32_t nodes);  // false: there is no base
+  bool load();  // false: there is no base
+  Status begin(const NodePlace& place, uint64_t base);
+  Status append(const Chunk& chunk, std::span<const std::byte> payload);
   bool take(const Chunk& chunk, std::span<const std::byte> payload);
-  Status append(uint32_t kind, uint32_t node, uint64_t base, std::span<const Claim> claims);
+  Status append(uint32_t kind, uint32_t node, std::span<const Claim> claims);
+  static uint64_t payload_bytes(const Chunk& chunk);
+  static uint32_t crc_of(const Chunk& chunk, std::span<const std::byte> payload);
 
   struct OfNode {
     uint32_t node;
@@ -62,7 +77,8 @@ class Journal {
   uint64_t end_ = 0;  // of what is valid
   bool has_base_ = false;
   uint64_t base_ = 0;
-  uint32_t nodes_ = 0;
+  uint32_t nodes_ = 0;  // 0: the first chunk tells it
+  std::vector<NodeMembers> members_;
   std::vector<OfNode> claims_;
   std::set<uint32_t> done_;
 };

@@ -9,6 +9,7 @@
 #include "medium/job_name.h"
 #include "medium/registry.h"
 #include "recover/recover_file.h"
+#include "recover/unfinished.h"
 
 namespace pmio {
 namespace {
@@ -304,6 +305,35 @@ Result<RecoverReport> recover_logs(const RecoverOptions& options) {
     if (identity.ok()) selection.identity = *identity;
   }
   return recover_in(*parent, std::move(names).value(), selection, options, nullptr);
+}
+
+}  // namespace
+
+bool RecoverReport::complete() const {
+  return complete_here() && unfinished.empty() &&
+         std::all_of(jobs.begin(), jobs.end(), [](const JobOutcome& job) {
+           return std::all_of(job.files.begin(), job.files.end(),
+                              [](const FileOutcome& file) { return file.waits_for.empty(); });
+         });
+}
+
+bool RecoverReport::complete_here() const {
+  const bool lost = std::any_of(unfinished.begin(), unfinished.end(),
+                                [](const UnfinishedRecovery& other) { return other.given_up; });
+  return !lost && std::all_of(jobs.begin(), jobs.end(), [this](const JobOutcome& job) {
+    return job.running_bytes == 0 && job.unreadable.empty() &&
+           std::all_of(job.files.begin(), job.files.end(), [this](const FileOutcome& file) {
+             return file.result != FileResult::kept && file.message.empty() && file.damaged.empty() &&
+                    file.gone.empty() && !file.misses_ranks && (!consistent || file.cut.reached());
+           });
+  });
+}
+
+Result<RecoverReport> recover(const RecoverOptions& options) {
+  auto report = recover_logs(options);
+  if (report.ok() && !options.path.empty() && !options.dry_run)
+    PMIO_TRY(find_unfinished(options.path, options.lost_nodes, &report.value()));
+  return report;
 }
 
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,

@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 #include "medium/medium.h"
+#include "recover/journal.h"
 #include "recover/scan.h"
 
 namespace pmio {
@@ -41,6 +42,7 @@ struct RecoverOptions {
   std::string directory;
   std::string path = {};    // only this file, under whatever name; empty: all
   bool force = false;       // write over what somebody has changed since
+  bool lost_nodes = false;  // with path: logs that other nodes have not brought in are lost
   bool consistent = false;  // up to the cut (cut.h); what lies behind it stays in the log
   bool dry_run = false;     // look, change nothing; locks nothing for longer than a moment
   std::function<void(const RecoverProgress&)> progress = {};
@@ -74,8 +76,9 @@ struct FileOutcome {
   bool misses_ranks = false;            // FileInfo::misses_ranks
   std::vector<DamagedSegment> damaged;  // hold records that were acknowledged and are lost; kept
   std::string message;                  // why kept
-  // Its ranks were on so many nodes, each with a log of its own; of so many that is not in the file yet.
-  uint32_t nodes = 1, nodes_left = 0;
+  // Its ranks were on so many nodes, each with a log of its own; of these it is not in the file yet.
+  uint32_t nodes = 1;
+  std::vector<Journal::WaitedFor> waits_for;
 };
 
 struct JobOutcome {
@@ -89,11 +92,23 @@ struct JobOutcome {
   bool removed = false;                 // its directory is gone
 };
 
+// The recovery of the file that was asked for, which other nodes have begun (unfinished.h).
+struct UnfinishedRecovery {
+  std::string path;   // of the file
+  uint64_t job = 0;   // without the number of the node
+  uint64_t base = 0;  // Journal::base
+  std::vector<Journal::WaitedFor> waits_for;
+  bool given_up = false;  // nobody is waited for any more
+};
+
 struct RecoverReport {
   bool consistent = false;  // was asked for
   std::vector<JobOutcome> jobs;
+  std::vector<UnfinishedRecovery> unfinished;  // but for those of `jobs`
   // Nothing is left behind in the logs that a user might miss.
   bool complete() const;
+  // Nothing is kept, refused or damaged here; what is missing is in the logs of other nodes.
+  bool complete_here() const;
 };
 
 // Errors: only what concerns the directory as a whole. What went wrong with a file is in its outcome.

@@ -140,7 +140,7 @@ class Recovery {
     const std::string name = Journal::path_of((*target)->path(), job, file_.target.inode);
     // Where this node has nothing to bring in, too, another may: each has to say that it is done.
     const auto base = file_.recovered ? std::nullopt : std::optional(file_.cut_finished);
-    auto journal = Journal::open(name, file_.nodes->nodes, base);
+    auto journal = Journal::open(name, *file_.nodes, base);
     if (!journal.ok()) return journal.status();
     if (!journal->has_value()) return {};
     Journal& shared = **journal;
@@ -163,7 +163,7 @@ class Recovery {
       tell(RecoverStep::marked);
     }
     PMIO_TRY(shared.finish(file_.nodes->node));
-    outcome->nodes_left = shared.nodes_left();
+    outcome->waits_for = shared.waits_for();
     return {};
   }
 

@@ -106,9 +106,10 @@ TEST_P(RecoverNodes, InAnyOrder) {
     const FileOutcome one = recover_node(first);
     EXPECT_EQ(one.result, FileResult::restored);
     EXPECT_EQ(one.nodes, 2u);
-    EXPECT_EQ(one.nodes_left, 1u);
+    ASSERT_EQ(one.waits_for.size(), 1u);
+    EXPECT_EQ(one.waits_for[0].node, 1 - first);
     EXPECT_FALSE(one.misses_ranks);
-    EXPECT_EQ(recover_node(1 - first).nodes_left, 0u);
+    EXPECT_TRUE(recover_node(1 - first).waits_for.empty());
     expect_recovered(after(all, 12));
   }
 }
