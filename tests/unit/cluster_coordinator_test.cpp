@@ -1,0 +1,162 @@
+// The order of a round's requests, which cut it takes, and what becomes of who waits when a node fails.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <thread>
+
+#include "cluster_fixture.h"
+
+namespace pmio::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CoordinatorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (auto& node : nodes_) {
+      calls_[&node - nodes_] = 0;
+      node.on(Request::poll, [this, &node](MessageReader, MessageWriter* answer) {
+        answer->put(PollAnswer{calls_[&node - nodes_], 1});
+        return Status();
+      });
+      node.on(Request::plan, [this](MessageReader body, MessageWriter* answer) {
+        uint64_t cut = 0;
+        EXPECT_TRUE(body.get(&cut));
+        cut_ = cut;
+        answer->put(uint64_t{0});
+        return Status();
+      });
+      node.on(Request::write, [](MessageReader, MessageWriter* answer) {
+        answer->put_list(std::span<const uint64_t>());
+        return Status();
+      });
+    }
+    coordinator_ = std::make_unique<Coordinator>(std::make_unique<Leaders>(addresses(), job_token(), 0));
+    nodes_[0].lead(coordinator_.get());
+  }
+  void TearDown() override {
+    for (auto& node : nodes_) node.die();  // before the coordinator that it asks
+    coordinator_.reset();
+  }
+  std::vector<PeerAddress> addresses() const { return {nodes_[0].address(), nodes_[1].address()}; }
+
+  Status drain(uint64_t file, uint64_t calls) {
+    Leaders mine(addresses(), job_token(), 1);
+    return mine.ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
+  }
+
+  FakeLeader nodes_[2];
+  std::atomic<uint64_t> calls_[2];
+  std::atomic<uint64_t> cut_{0};
+  std::unique_ptr<Coordinator> coordinator_;
+};
+
+const std::vector<Request> kRound{Request::poll, Request::plan, Request::write, Request::finish,
+                                  Request::end};
+
+TEST_F(CoordinatorTest, LeadsARoundInOrder) {
+  calls_[0] = 5;
+  calls_[1] = 3;
+  EXPECT_TRUE(drain(kFile, 3).ok());
+  EXPECT_EQ(cut_, 4u);  // one more than all have finished
+  for (auto& node : nodes_) EXPECT_EQ(node.came(), kRound);
+}
+
+TEST_F(CoordinatorTest, DoesNothingWhereAllIsDrained) {
+  for (auto& node : nodes_)
+    node.on(Request::poll, [](MessageReader, MessageWriter* answer) {
+      answer->put(PollAnswer{9, 0});
+      return Status();
+    });
+  EXPECT_TRUE(drain(kFile, 9).ok());
+  EXPECT_EQ(nodes_[1].came(), std::vector<Request>{Request::poll});
+}
+
+// Others' files are drained meanwhile.
+TEST_F(CoordinatorTest, WaitsForARankThatHasNotComeSoFar) {
+  std::atomic<bool> over{false};
+  std::thread waits([&] {
+    EXPECT_TRUE(drain(kFile, 6).ok());
+    over = true;
+  });
+  EXPECT_TRUE(drain(kFile + 1, 0).ok());
+  EXPECT_TRUE(drain(kFile, 0).ok());
+  std::this_thread::sleep_for(100ms);
+  EXPECT_FALSE(over);
+  calls_[0] = calls_[1] = 6;
+  waits.join();
+}
+
+TEST_F(CoordinatorTest, TellsAllOfAFailedWriteAndGoesOn) {
+  nodes_[1].on(Request::write,
+               [](MessageReader, MessageWriter*) { return Status::from_errno(ENOSPC, "cannot write"); });
+  std::atomic<uint64_t> told{0};
+  nodes_[0].on(Request::end, [&](MessageReader body, MessageWriter*) {
+    uint64_t error = 0;
+    EXPECT_TRUE(body.get(&error));
+    told = error;
+    return Status();
+  });
+  const Status status = drain(kFile, 0);
+  EXPECT_EQ(status.code(), Code::no_space);
+  EXPECT_NE(status.message().find("cannot write"), std::string::npos) << status.message();
+  EXPECT_EQ(told, static_cast<uint64_t>(ENOSPC));
+  const auto came = nodes_[0].came();
+  EXPECT_EQ(std::count(came.begin(), came.end(), Request::finish), 0);
+  nodes_[1].on(Request::write, [](MessageReader, MessageWriter* answer) {
+    answer->put_list(std::span<const uint64_t>());
+    return Status();
+  });
+  EXPECT_TRUE(drain(kFile, 0).ok());
+}
+
+// Some nodes count as drained what others do not.
+TEST_F(CoordinatorTest, DrainsAFileNoMoreOnceAFinishHasFailed) {
+  nodes_[1].on(Request::finish,
+               [](MessageReader, MessageWriter*) { return Status::from_errno(EIO, "ledger"); });
+  EXPECT_EQ(drain(kFile, 0).system_errno(), EIO);
+  nodes_[1].on(Request::finish, [](MessageReader, MessageWriter*) { return Status(); });
+  const auto before = nodes_[1].came().size();
+  EXPECT_EQ(drain(kFile, 0).system_errno(), EIO);
+  EXPECT_EQ(nodes_[1].came().size(), before);
+  EXPECT_TRUE(drain(kFile + 1, 0).ok());
+}
+
+TEST_F(CoordinatorTest, AnswersWithAnErrorWhereANodeIsGone) {
+  nodes_[1].die();
+  const Status status = drain(kFile, 0);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::io) << status.message();
+  EXPECT_NE(status.message().find("127.0.0.1"), std::string::npos) << status.message();
+}
+
+TEST_F(CoordinatorTest, BelievesNoNonsense) {
+  for (const Request kind : {Request::poll, Request::plan, Request::write}) {
+    nodes_[1].on(kind, [](MessageReader, MessageWriter* answer) {
+      answer->put(uint64_t{UINT64_MAX});
+      return Status();
+    });
+    EXPECT_EQ(drain(kFile, 0).system_errno(), EPROTO) << static_cast<int>(kind);
+    if (kind == Request::poll)
+      nodes_[1].on(kind, [](MessageReader, MessageWriter* answer) {
+        answer->put(PollAnswer{0, 1});
+        return Status();
+      });
+    if (kind == Request::plan)
+      nodes_[1].on(kind, [](MessageReader, MessageWriter* answer) {
+        answer->put(uint64_t{0});
+        return Status();
+      });
+  }
+}
+
+TEST_F(CoordinatorTest, WhoWaitsWhenItDiesGetsAnError) {
+  std::thread waits([&] { EXPECT_FALSE(drain(kFile, 100).ok()); });
+  while (nodes_[1].came().empty()) std::this_thread::sleep_for(1ms);
+  nodes_[0].die();
+  waits.join();
+}
+
+}  // namespace
+}  // namespace pmio::test

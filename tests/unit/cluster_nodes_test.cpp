@@ -1,0 +1,215 @@
+// Several nodes in one process, each with jobs, a log directory and a leader of its own: what is read and
+// what is in the file, and what becomes of a node that is alone.
+#include <cerrno>
+#include <thread>
+
+#include "cluster/cluster.h"
+#include "node_fixture.h"
+#include "recover/recover.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint32_t kNodes = 3, kRanksOfNode = 2, kRanks = kNodes * kRanksOfNode;
+constexpr uint64_t kJob = 0x5eed0000;
+constexpr uint64_t kNumber = 1;
+
+struct Member {
+  std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<Job> job;
+  std::shared_ptr<File> file;
+};
+
+class ClusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = files_.files_ + "/target";
+    std::ofstream(path_).flush();
+    const PeerToken token = random_token();
+    for (uint32_t rank = 0; rank < kRanks; rank++) start(rank, token);
+    std::vector<PeerAddress> leaders;
+    std::vector<NodeMembers> nodes;
+    for (uint32_t node = 0; node < kNodes; node++) {
+      leaders.push_back(members_[node * kRanksOfNode].cluster->address());
+      nodes.push_back({"host" + std::to_string(node), ranks_of(node)});
+    }
+    for (Member& member : members_) member.cluster->connect(leaders, nodes);
+    for (Member& member : members_) open(member);
+  }
+  void TearDown() override {
+    for (Member& member : members_) member.file.reset();
+    for (Member& member : members_) member.cluster.reset();
+    members_.clear();
+  }
+
+  static std::vector<uint32_t> ranks_of(uint32_t node) {
+    std::vector<uint32_t> ranks;
+    for (uint32_t i = 0; i < kRanksOfNode; i++) ranks.push_back(node * kRanksOfNode + i);
+    return ranks;
+  }
+  void start(uint32_t rank, const PeerToken& token) {
+    const uint32_t node = rank / kRanksOfNode;
+    Member member;
+    JobOptions options;
+    options.directory = logs_[node].log_;
+    options.id = kJob | node;
+    options.rank = rank;
+    options.ranks = kRanks;
+    options.ranks_here = kRanksOfNode;
+    options.capacity_bytes = 8 << 20;
+    options.background = false;
+    auto job = Job::join(options);
+    ASSERT_TRUE(job.ok()) << job.status().message();
+    member.job = std::move(job).value();
+    Cluster::Options place;
+    place.place = {node, kNodes, ranks_of(node), {}};
+    place.leader = rank % kRanksOfNode == 0;
+    place.token = token;
+    place.interface = "127.0.0.1";
+    auto cluster = Cluster::start(*member.job, place);
+    ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+    member.cluster = std::move(cluster).value();
+    members_.push_back(std::move(member));
+  }
+  void open(Member& member) {
+    Job::OpenOptions options;
+    options.path = path_;
+    options.neighbours = member.cluster.get();
+    auto file = member.job->open(options);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    member.file = *file;
+    ASSERT_TRUE(member.file->join_nodes(kNumber, 0, 0, 0).ok());
+  }
+
+  // A collective write call of one rank, at a random place.
+  void write(uint32_t rank, uint64_t call, uint64_t file_bytes) {
+    const auto data = random_bytes(random_, 1 + random_() % 5000);
+    const uint64_t offset = random_() % file_bytes;
+    File& file = *members_[rank].file;
+    file.begin_call();
+    const Status status =
+        file.append(offset, data.data(), data.size(), CallNumber(0, static_cast<uint32_t>(call), false));
+    file.end_call();
+    ASSERT_TRUE(status.ok()) << status.message();
+    oracle_.write(offset, data.data(), data.size());
+  }
+  // Of one call the higher rank's bytes win.
+  void write_all(uint64_t call, uint64_t file_bytes) {
+    for (uint32_t rank = 0; rank < kRanks; rank++) write(rank, call, file_bytes);
+  }
+  void expect_read(uint32_t rank) {
+    std::vector<std::byte> found(oracle_.bytes.size());
+    uint64_t got = 0;
+    const Status status = members_[rank].file->read(0, found.data(), found.size(), &got);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(got == found.size() && found == oracle_.bytes) << "read by rank " << rank;
+  }
+  void expect_file() const { EXPECT_TRUE(contents(path_) == oracle_.bytes); }
+  Status drain(uint32_t rank) { return members_[rank].file->drain(); }
+
+  Scratch files_;
+  Scratch logs_[kNodes];
+  std::string path_;
+  std::vector<Member> members_;
+  Oracle oracle_;
+  std::mt19937_64 random_{1};
+};
+
+TEST_F(ClusterTest, TheNewestCallWins) {
+  uint64_t call = 0;
+  for (const uint64_t file_bytes : {uint64_t{20'000}, 3 * uint64_t{4 << 20}}) {
+    for (int round = 0; round < 8; round++) {
+      for (uint64_t i = random_() % 5 + 1; i > 0; i--) write_all(++call, file_bytes);
+      if (round % 2 == 0) {
+        ASSERT_TRUE(drain(static_cast<uint32_t>(random_() % kRanks)).ok());
+        expect_file();
+      }
+      expect_read(static_cast<uint32_t>(random_() % kRanks));
+    }
+  }
+  for (Member& member : members_) EXPECT_TRUE(member.file->release().ok());
+}
+
+// A call that some ranks have not come to is not drained, and nobody who has not finished it waits for it.
+TEST_F(ClusterTest, ACallThatSomeHaveNotComeToIsLeft) {
+  write_all(1, 10'000);
+  const auto before = oracle_.bytes;
+  write(0, 2, 10'000);
+  ASSERT_TRUE(drain(kRanks - 1).ok());
+  EXPECT_FALSE(members_[0].file->all_drained_here() && contents(path_) == before);
+  for (uint32_t rank = 1; rank < kRanks; rank++) write(rank, 2, 10'000);
+  ASSERT_TRUE(drain(0).ok());
+  expect_file();
+}
+
+TEST_F(ClusterTest, AnIndependentWriteComesAfterWhatItOverlaps) {
+  write_all(1, 10'000);
+  const std::vector<std::byte> data(7000, std::byte{0x5a});
+  Pattern whole;
+  whole.add({0, data.size(), 0, 1});
+  whole.finish(static_cast<int64_t>(data.size()));
+  PatternCursor to(whole, 1000, 0), from(whole, 0, 0);
+  const Status status = members_[3].file->write_through(to, from, data.data(), data.size());
+  ASSERT_TRUE(status.ok()) << status.message();
+  oracle_.write(1000, data.data(), data.size());
+  for (const uint32_t rank : {0u, 2u, 5u}) expect_read(rank);
+  write_all(2, 10'000);
+  ASSERT_TRUE(drain(0).ok());
+  expect_file();
+}
+
+TEST_F(ClusterTest, SharedPointersAreOfAllNodes) {
+  for (int64_t i = 0; i < 10; i++) {
+    auto before = members_[static_cast<size_t>(i) % kRanks].cluster->fetch_add(4, 0, 100, 5);
+    ASSERT_TRUE(before.ok());
+    EXPECT_EQ(*before, 100 + 5 * i);
+  }
+  ASSERT_TRUE(members_[5].cluster->store(4, 0, 7).ok());
+  auto before = members_[1].cluster->fetch_add(4, 0, 100, 1);
+  ASSERT_TRUE(before.ok());
+  EXPECT_EQ(*before, 7);
+}
+
+// A node that is gone: an error that names it, for whoever needs it; the log is kept.
+class GoneNode : public ClusterTest, public testing::WithParamInterface<uint32_t> {};
+
+TEST_P(GoneNode, IsAnErrorAndTheLogsAreRecovered) {
+  for (uint64_t call = 1; call <= 3; call++) write_all(call, 50'000);
+  ASSERT_TRUE(drain(0).ok());
+  for (uint64_t call = 4; call <= 9; call++) write_all(call, 50'000);
+  const uint32_t gone = GetParam();
+  members_[gone * kRanksOfNode].cluster->stop();
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    if (rank / kRanksOfNode == gone) continue;
+    const Status status = drain(rank);
+    EXPECT_EQ(status.code(), Code::io);
+    EXPECT_NE(status.message().find("127.0.0.1"), std::string::npos) << status.message();
+    std::byte one;
+    uint64_t got = 0;
+    EXPECT_FALSE(members_[rank].file->read(0, &one, 1, &got).ok());
+    EXPECT_FALSE(members_[rank].file->release().ok());
+  }
+  for (const uint32_t rank : ranks_of(gone)) EXPECT_FALSE(members_[rank].file->release().ok());
+  TearDown();
+  for (uint32_t node = 0; node < kNodes; node++) {
+    RecoverOptions options;
+    options.directory = logs_[node].log_;
+    auto report = recover(options);
+    ASSERT_TRUE(report.ok());
+    ASSERT_EQ(report->jobs.size(), 1u);
+    ASSERT_EQ(report->jobs[0].files.size(), 1u);
+    const FileOutcome& outcome = report->jobs[0].files[0];
+    EXPECT_EQ(outcome.message, "");
+    ASSERT_EQ(outcome.waits_for.size(), kNodes - 1 - node);
+    for (uint32_t i = 0; i < outcome.waits_for.size(); i++)
+      EXPECT_EQ(outcome.waits_for[i].members.host, "host" + std::to_string(node + 1 + i));
+    EXPECT_EQ(report->complete(), node == kNodes - 1);
+    EXPECT_TRUE(report->complete_here());
+  }
+  expect_file();
+}
+
+INSTANTIATE_TEST_SUITE_P(CoordinatorOrNot, GoneNode, testing::Values(0u, 1u));
+
+}  // namespace
+}  // namespace pmio
