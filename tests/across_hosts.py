@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""across_hosts.c by two ranks on each of two hosts, plain and under pmio, leaves the file of a plain run on one host.
+"""across_hosts.c, or another program, by two ranks on each of two hosts, plain and under pmio, leaves the file of a plain run
+on one host.
 
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
   across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun
+  across_hosts.py --mpi mpich-5.0.2 --program handed_on_hosts --across-nodes
 """
 
 import checks
@@ -18,7 +20,7 @@ def checksum(bed, host, name):
 
 def run_job(bed, options, name, where, command):
     """The complaint, or ''."""
-    program = options.build / "tests" / "mpi" / f"across_hosts-{options.mpi}"
+    program = options.build / "tests" / "mpi" / f"{options.program}-{options.mpi}"
     launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi]
     launch += ["-n", RANKS, "--hosts", ",".join(where)]
     code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}")
@@ -32,7 +34,8 @@ def run_job(bed, options, name, where, command):
 
 
 def compare(bed, options):
-    pmio = [options.build / "bin" / "pmio", "run", "--"]
+    settings = ["env", "PMIO_ACROSS_NODES=on"] if options.across_nodes else []
+    pmio = [*settings, options.build / "bin" / "pmio", "run", "--"]
     jobs = [("one-host", ["c1"], []), ("plain", ["c1", "c2"], []), ("pmio", ["c1", "c2"], pmio)]
     complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
     if complaints:
@@ -50,6 +53,8 @@ def compare(bed, options):
 def main():
     parser = checks.parser(__doc__)
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
+    parser.add_argument("--program", default="across_hosts", help="of tests/mpi")
+    parser.add_argument("--across-nodes", action="store_true", help="files are logged")
     parser.add_argument("--slurm", action="store_true", help="launch by Slurm")
     options = parser.parse_args()
     options.mpi = harness.choose_mpi(options.build, options.mpi).tag

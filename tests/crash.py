@@ -29,7 +29,7 @@ import mpi_processes
 ROOT = Path(__file__).resolve().parents[1]
 MAX_RANKS = 64  # as in crash_writer.h
 CALLS_PER_OPEN = 120
-PROGRESS = struct.Struct("QQQQ")  # started, acknowledged, pid, finished
+PROGRESS = struct.Struct("QQQQQ")  # started, acknowledged, pid, finished, closing
 
 
 class Progress:
@@ -52,6 +52,13 @@ class Progress:
 
     def finished(self):
         return all(row[3] for row in self.rows())
+
+    def closing(self):
+        return any(row[4] for row in self.rows())
+
+    def within_a_write(self):
+        """Ranks that are in a write call now."""
+        return [rank for rank, row in enumerate(self.rows()) if row[0] > row[1]]
 
 
 class Failure(Exception):

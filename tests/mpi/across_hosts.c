@@ -18,20 +18,6 @@ static unsigned char byte_at(long long offset, int version) {
 /* Offset of byte i of what `owner` has of the file: every ranks-th piece. */
 static long long offset_of(int owner, long long i) { return (i / PIECE * ranks + owner) * PIECE + i % PIECE; }
 
-static int count_hosts(void) {
-  char name[MPI_MAX_PROCESSOR_NAME] = {0}, *names = calloc((size_t)ranks, sizeof name);
-  int length = 0, hosts = 0;
-  MPI_Get_processor_name(name, &length);
-  MPI_Allgather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, MPI_COMM_WORLD);
-  for (int i = 0; i < ranks; ++i) {
-    int seen = 0;
-    for (int j = 0; j < i; ++j) seen |= strcmp(names + i * sizeof name, names + j * sizeof name) == 0;
-    hosts += !seen;
-  }
-  free(names);
-  return hosts;
-}
-
 static void set_strided_view(MPI_File file, int owner) {
   MPI_Datatype piece, column;
   MPI_Type_contiguous(PIECE, MPI_BYTE, &piece);

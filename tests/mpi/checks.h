@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,4 +57,18 @@ static inline int read_int(MPI_File file, int index) {
   int value = -1;
   MPI_File_read_at(file, 4 * index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
   return value;
+}
+
+static inline int count_hosts(void) {
+  char name[MPI_MAX_PROCESSOR_NAME] = {0}, *names = calloc((size_t)ranks, sizeof name);
+  int length = 0, hosts = 0;
+  MPI_Get_processor_name(name, &length);
+  MPI_Allgather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, MPI_COMM_WORLD);
+  for (int i = 0; i < ranks; ++i) {
+    int seen = 0;
+    for (int j = 0; j < i; ++j) seen |= strcmp(names + i * sizeof name, names + j * sizeof name) == 0;
+    hosts += !seen;
+  }
+  free(names);
+  return hosts;
 }

@@ -3,7 +3,9 @@
  *   crash_writer write PROGRESS FILE SEED CALLS [ABORT_AT]
  *                                                    under mpiexec; one rank calls MPI_Abort before that call
  *   crash_writer cut PROGRESS FILE SEED CALLS        under mpiexec: see crash_cut.c
- *   crash_writer check PROGRESS FILE SEED RANKS      alone: is every acknowledged write in the file?
+ *   crash_writer check PROGRESS FILE SEED RANKS [FIRST LAST]
+ *                                                    alone: is every acknowledged write in the file? Those of
+ *                                                    the ranks from FIRST to LAST may be lost
  *
  * PROGRESS is an existing file of kMaxRanks struct crash_progress. check exits with 0, or says what is wrong.
  */
@@ -19,7 +21,8 @@
 
 #include "crash_cut.h"
 
-int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks);
+int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks,
+                struct crash_lost lost);
 
 struct writer {
   struct crash_progress* mine;
@@ -84,6 +87,12 @@ static void write_call(struct writer* w, uint64_t number) {
   w->mine->acknowledged = number + 1;
 }
 
+static void close_file(struct writer* w) {
+  w->mine->closing = 1;
+  must(MPI_File_close(&w->file), "close");
+  w->mine->closing = 0;
+}
+
 /* An etype is a cell; this rank's cells lie `ranks` apart. */
 static void set_view(struct writer* w, MPI_Datatype cell, uint64_t epoch) {
   MPI_Datatype strided;
@@ -115,8 +124,7 @@ static void write_all_calls(struct writer* w) {
     }
     if (epoch % 5 == 4) must(MPI_File_sync(w->file), "sync");
     MPI_Barrier(MPI_COMM_WORLD);
-    if (epoch % kEpochsPerOpen == kEpochsPerOpen - 1 || epoch + 1 == epochs)
-      must(MPI_File_close(&w->file), "close");
+    if (epoch % kEpochsPerOpen == kEpochsPerOpen - 1 || epoch + 1 == epochs) close_file(w);
   }
   w->mine->finished = 1;
   MPI_Type_free(&cell);
@@ -124,16 +132,19 @@ static void write_all_calls(struct writer* w) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 6 && argc != 7) {
+  if (argc < 6 || argc > 8) {
     fprintf(
         stderr,
         "usage: crash_writer write|cut|cut-handles PROGRESS FILE SEED CALLS [ABORT_AT] | check PROGRESS FILE "
-        "SEED RANKS\n");
+        "SEED RANKS [FIRST LAST]\n");
     return 2;
   }
   struct crash_progress* progress = map_progress(argv[2]);
   const uint64_t seed = strtoull(argv[4], 0, 10);
-  if (strcmp(argv[1], "check") == 0) return crash_check(progress, argv[3], seed, atoi(argv[5]));
+  if (strcmp(argv[1], "check") == 0) {
+    const struct crash_lost lost = {argc == 8 ? atoi(argv[6]) : 0, argc == 8 ? atoi(argv[7]) : -1};
+    return crash_check(progress, argv[3], seed, atoi(argv[5]), lost);
+  }
 
   struct writer w = {.path = argv[3], .seed = seed, .calls = strtoull(argv[5], 0, 10)};
   w.abort_at = argc == 7 ? strtoull(argv[6], 0, 10) : w.calls;

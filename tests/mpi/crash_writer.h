@@ -60,4 +60,10 @@ struct crash_progress {
   volatile uint64_t acknowledged; /* calls that have returned */
   volatile uint64_t pid;
   volatile uint64_t finished; /* the last close has returned */
+  volatile uint64_t closing;  /* 1 within MPI_File_close */
+};
+
+/* Ranks whose log is lost; none where last < first. */
+struct crash_lost {
+  int first, last;
 };

@@ -1,15 +1,17 @@
 /* Replays, without MPI, which call wrote which cell, and compares the file with that.
  *
  * Every byte must come from the cell's newest acknowledged version or from one that was begun after it; a
- * cell without an acknowledged version may also be zero, or not there at all. */
+ * cell without an acknowledged version may also be zero, or not there at all. What a rank wrote whose log is
+ * lost counts as begun only. */
 #include "crash_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { kMaxCandidates = 16 };
-int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks);
+enum { kMaxCandidates = 64 };
+int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks,
+                struct crash_lost lost);
 
 struct cell {
   uint64_t acknowledged;          /* newest version; 0: none */
@@ -17,13 +19,13 @@ struct cell {
   int begun_count;
 };
 
-static void apply(struct cell* cells, const struct crash_progress* progress, uint64_t seed, int rank,
-                  int ranks, uint64_t number) {
+static void apply(struct cell* cells, uint64_t acknowledged, uint64_t seed, int rank, int ranks,
+                  uint64_t number) {
   const struct crash_call call = crash_call_of(seed, rank, ranks, number);
   const int place = crash_place(rank, ranks, number / kCallsPerEpoch);
   for (int i = 0; i < call.count; i++) {
     struct cell* cell = &cells[place + (call.first + i) * ranks];
-    if (number < progress[rank].acknowledged) {
+    if (number < acknowledged) {
       cell->acknowledged = crash_version(number);
       cell->begun_count = 0;
     } else if (cell->begun_count < kMaxCandidates) {
@@ -32,15 +34,19 @@ static void apply(struct cell* cells, const struct crash_progress* progress, uin
   }
 }
 
-static struct cell* replay(const struct crash_progress* progress, uint64_t seed, int ranks) {
+static struct cell* replay(const struct crash_progress* progress, uint64_t seed, int ranks,
+                           struct crash_lost lost) {
   struct cell* cells = calloc(kCells, sizeof *cells);
   uint64_t last = 0;
   for (int rank = 0; rank < ranks; rank++)
     if (progress[rank].started > last) last = progress[rank].started;
   /* Within an epoch ranks write different cells, so their order among each other does not matter. */
   for (uint64_t number = 0; cells && number < last; number++)
-    for (int rank = 0; rank < ranks; rank++)
-      if (number < progress[rank].started) apply(cells, progress, seed, rank, ranks, number);
+    for (int rank = 0; rank < ranks; rank++) {
+      const int is_lost = rank >= lost.first && rank <= lost.last;
+      if (number < progress[rank].started)
+        apply(cells, is_lost ? 0 : progress[rank].acknowledged, seed, rank, ranks, number);
+    }
   return cells;
 }
 
@@ -79,8 +85,9 @@ static int check_cell(const struct cell* cell, uint64_t index, const uint8_t* by
   return 0;
 }
 
-int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks) {
-  struct cell* cells = replay(progress, seed, ranks);
+int crash_check(const struct crash_progress* progress, const char* path, uint64_t seed, int ranks,
+                struct crash_lost lost) {
+  struct cell* cells = replay(progress, seed, ranks, lost);
   if (!cells) return 2;
   uint64_t newest = 0;
   for (int rank = 0; rank < ranks; rank++)

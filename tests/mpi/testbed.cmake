@@ -4,9 +4,11 @@ get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
 # MPICH 4.0 hangs in MPI_Finalize across hosts; the ABI has MPICH 5's launcher and library.
 list(FILTER tags EXCLUDE REGEX "^(mpich-4|abi-)")
 foreach(tag IN LISTS tags)
-  add_executable(across_hosts-${tag} ${CMAKE_CURRENT_LIST_DIR}/across_hosts.c)
-  target_link_libraries(across_hosts-${tag} PRIVATE pmio_mpi_${tag}_program)
-  set_target_properties(across_hosts-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+  foreach(program IN ITEMS across_hosts handed_on_hosts)
+    add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
+    target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program)
+    set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+  endforeach()
   add_test(NAME testbed.across_hosts.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
   set_tests_properties(testbed.across_hosts.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
@@ -28,6 +30,14 @@ foreach(tag IN LISTS tags)
   add_test(NAME testbed.across_nodes.crash.${tag} COMMAND ${across_nodes} crash --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 3)
   set_tests_properties(testbed.across_nodes.differential.${tag} testbed.across_nodes.crash.${tag}
     PROPERTIES LABELS testbed TIMEOUT 900 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  add_test(NAME testbed.handed_on_hosts.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py
+    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --program handed_on_hosts --across-nodes)
+  # A few failures; all of them, in earnest, at night.
+  add_test(NAME testbed.failures.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../failures.py
+    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --away 5 host-disk:write host-memory:drain storage:close master:drain)
+  set_tests_properties(testbed.handed_on_hosts.${tag} testbed.failures.${tag}
+    PROPERTIES LABELS testbed TIMEOUT 900 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  pmio_add_nightly_test(testbed.failures_all.${tag} 7200 failures.py --mpi ${tag} --rounds 2)
   # Jobs of one rank, which MPICH starts without a word about its process manager.
   add_test(NAME testbed.slurm_recover.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../slurm_recover.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Failures of hosts, links and file system servers, while a job on two hosts writes, drains or closes, and while its logs
+are recovered.
+
+  failures.py --mpi mpich-5.0.2 host-disk:write host-memory:drain storage:close
+
+  host-disk     a compute host dies; its log is on its disk: nothing that was acknowledged may be missing
+  host-memory   the same, its log is gone with its memory: recovery must say so, and what the other host had must be there
+  isolated      a compute host is cut off for longer than anybody waits
+  link          a compute host is cut off for a while;   storage, master: a server is. The job must just go on
+"""
+
+import hashlib
+import random
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import checks
+import hosts  # and where harness is
+import harness
+import mpi_processes
+import spanning_job
+from spanning_job import HOSTS, NOT_ALL_NODES
+
+AWAY = 15  # seconds of a link or a server
+SILENCE = 30  # seconds after which a host that says nothing is given up (src/peer/connection.h)
+PATIENCE = 20  # seconds more, on a busy machine
+CHUNK_LOCK = 120  # seconds for which MooseFS keeps the lock of a dead client on a chunk that it wrote
+CALLS = 360  # of a job that is to go on
+LOCAL = "/mnt/local/pmio"
+STORAGE = ("s1", "s2")
+SLOW, FAST = "20mbit", "1gbit"  # links: so that a recovery takes seconds, and the default
+FOR_A_WHILE = {
+    "storage": ([["link", host, "down"] for host in STORAGE], [["link", host, "up"] for host in STORAGE]),
+    "master": ([["fs-kill", "m1"]], [["fs-start", "m1"]]),
+    "link": ([["link", HOSTS[1], "down"]], [["link", HOSTS[1], "up"]]),
+}
+MOMENTS = ("write", "drain", "close", "recovery")
+FAILURES = ("host-disk", "host-memory", "isolated", *FOR_A_WHILE)
+
+
+class Wrong(Exception):
+    pass
+
+
+def want(holds, text):
+    if not holds:
+        raise Wrong(text)
+
+
+class Case:
+    def __init__(self, bed, options, failure, moment, number, scratch):
+        self.bed, self.options, self.failure, self.moment = bed, options, failure, moment
+        self.random = random.Random(f"{failure}:{moment}:{number}")
+        self.name = f"{failure}-{moment}-{number}"
+        self.path = f"/mnt/pfs/{self.name}"
+        self.job = spanning_job.Job(bed, options, scratch, self.path, self.random.randrange(1000))
+        # A log that the host's death takes along, or not.
+        self.logs = LOCAL if failure != "host-memory" else "/dev/shm/pmio"
+        self.dir = ["--dir", self.logs]
+
+    def settings(self):
+        quiet = {"PMIO_LOG_SIZE": "64M", "PMIO_BACKGROUND": "off"}
+        draining = {"PMIO_LOG_SIZE": "1M"}
+        return {"PMIO_DIR": self.logs, **(quiet if self.moment in ("write", "recovery") else draining)}
+
+    def start_and_wait(self, calls):
+        self.job.start(calls, **self.settings())
+        progress = self.job.progress
+        moment = self.random.randrange(10, 110)
+        reached = progress.closing if self.moment == "close" else lambda: progress.started() >= moment
+        want(self.job.wait_until(reached), f"the job does not get to the moment of the failure: {self.job.said()}")
+        time.sleep(self.random.random() ** 3 * 0.05)
+
+    def run(self):
+        try:
+            if self.moment == "recovery":
+                self.during_recovery()
+            elif self.failure in FOR_A_WHILE:
+                self.job_goes_on()
+            else:
+                self.job_dies()
+        finally:
+            if self.job.running():
+                self.job.end()
+
+    # The failure passes, and nothing was lost.
+
+    def pass_by(self):
+        begin, end = FOR_A_WHILE[self.failure]
+        for words in begin:
+            self.bed.must(*words)
+        time.sleep(self.options.away)
+        for words in end:
+            self.bed.must(*words)
+
+    def job_goes_on(self):
+        self.start_and_wait(CALLS)
+        self.pass_by()
+        code = self.job.end(spanning_job.SECONDS)
+        if self.failure == "link" and code not in (0, None) and "pmio:" not in self.job.said():
+            print(f"  {self.name}: the MPI library did not get over it: {self.job.said().strip()[:200]}", flush=True)
+            return self.recover_all()
+        want(code == 0, f"the job should have gone on: exit {code}\n{self.job.said()}")
+        self.expect_all()
+
+    # The job is lost with one of its hosts.
+
+    def job_dies(self):
+        self.start_and_wait(100000)
+        if self.failure == "isolated":
+            self.bed.must("link", HOSTS[1], "down")
+        else:
+            self.bed.must("crash", HOSTS[1])
+        self.await_survivors()
+        if self.failure == "isolated":
+            self.job.end()
+            self.bed.must("link", HOSTS[1], "up")
+        else:
+            self.bed.must("boot", HOSTS[1])
+        if self.failure == "host-memory":
+            self.recover_what_is_left()
+        else:
+            self.recover_all()
+
+    # Within the bound each of them has got an error, or waits in the MPI library for the dead.
+    def await_survivors(self):
+        begin = time.monotonic()
+        progress, mine = self.job.progress, range(spanning_job.RANKS // len(HOSTS))
+
+        def in_pmio():
+            return [rank for rank in progress.within_a_write() if rank in mine]
+
+        self.job.wait_gone(SILENCE + PATIENCE)
+        while in_pmio() and self.job.ranks() and time.monotonic() - begin < SILENCE + CHUNK_LOCK + PATIENCE:
+            time.sleep(0.5)
+        want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang in a write\n{self.job.said()}")
+        how = "waits in MPI" if self.job.ranks() else "has ended"
+        seconds = time.monotonic() - begin
+        print(f"  {self.name}: {seconds:.0f} s after the failure the job {how}: {self.job.said().strip()[:300]}", flush=True)
+        self.job.end()
+
+    # Recovery.
+
+    def fingerprint(self):
+        copy = self.bed.must("on", HOSTS[0], "sha256sum", self.path) + self.bed.must("on", HOSTS[0], "stat", "-c", "%s %Y", self.path)
+        return hashlib.sha256(copy.encode()).hexdigest()
+
+    def recover_all(self):
+        order = self.random.choice([HOSTS, HOSTS[::-1], set(HOSTS)])
+        complaint = spanning_job.recover(self.bed, self.options, order, *self.dir)
+        want(not complaint, f"recovery in the order {order}: {complaint}")
+        self.expect_all()
+
+    def expect_all(self):
+        for host in HOSTS:
+            wrong = self.job.check(host)
+            want(not wrong, f"the file, read on {host}: {wrong}")
+        left = spanning_job.leftovers(self.bed)
+        want(not left, f"left: {left}")
+        self.expect_nothing_to_do()
+
+    def expect_nothing_to_do(self):
+        before = self.fingerprint()
+        for host in HOSTS:
+            code, output = self.bed.run("on", host, *spanning_job.recovery(self.options, *self.dir))
+            want(code == 0, f"a second recovery on {host}: exit {code}\n{output}")
+        want(self.fingerprint() == before, "a second recovery has changed the file")
+
+    def recover_what_is_left(self):
+        """The log of the second host, with its ranks, is gone."""
+        first, second = HOSTS
+        lost = range(spanning_job.RANKS // 2, spanning_job.RANKS)
+        code, output = self.bed.run("on", first, *spanning_job.recovery(self.options, *self.dir))
+        want(code == NOT_ALL_NODES and f"{second} (ranks 2-3)" in output, f"on {first}: exit {code}\n{output}")
+        code, output = self.bed.run("on", second, *spanning_job.recovery(self.options, "--all"))
+        want(code == 1 and "is gone" in output, f"--all on {second}: exit {code}\n{output}")
+        asks = spanning_job.recovery(self.options, *self.dir, "--file", self.path)
+        code, output = self.bed.run("on", second, *asks)
+        want(code == NOT_ALL_NODES and f"{second} (ranks 2-3)" in output, f"asked for the file: exit {code}\n{output}")
+        code, output = self.bed.run("on", first, *asks, "--lost-nodes")
+        want(code == 1 and "LOST" in output and "ranks 2-3" in output, f"told that the log is lost: exit {code}\n{output}")
+        print(f"  {self.name}: {output.strip()}", flush=True)
+        for host in HOSTS:
+            wrong = self.job.check(host, lost=lost)
+            want(not wrong, f"the file, read on {host}: {wrong}")
+        left = spanning_job.leftovers(self.bed)
+        want(not left, f"left: {left}")
+        self.expect_nothing_to_do()
+
+    # The job is killed; the failure strikes its recovery.
+
+    def during_recovery(self):
+        self.start_and_wait(100000)
+        mpi_processes.kill(self.job.ranks())
+        self.job.wait_gone(PATIENCE)
+        self.job.end(PATIENCE)
+        self.bed.must("rate", SLOW, *HOSTS)
+        try:
+            self.recover_through_failure()
+        finally:
+            self.bed.must("rate", FAST, *HOSTS)
+
+    def recover_through_failure(self):
+        both = spanning_job.Recoveries(self.bed, spanning_job.recovery(self.options, *self.dir))
+        time.sleep(0.2 + self.random.random())
+        if self.failure in FOR_A_WHILE:
+            self.pass_by()
+            results = both.end()
+            codes = [code for code, _ in results.values()]
+            want(sorted(codes, key=str) == [0, NOT_ALL_NODES], spanning_job.describe(results))
+            self.expect_all()
+            return
+        self.bed.must("crash", HOSTS[1])
+        survivor = both.running[HOSTS[0]]
+        self.bed.must("boot", HOSTS[1])
+        results = both.end(spanning_job.SECONDS)
+        want(results[HOSTS[0]][0] in (0, NOT_ALL_NODES), f"beside a host that died ({survivor.pid}): {spanning_job.describe(results)}")
+        if self.failure == "host-memory":
+            print(spanning_job.describe(results))
+        self.recover_all()
+
+
+def parse():
+    parser = checks.parser(__doc__)
+    parser.add_argument("cases", nargs="*", metavar="FAILURE:MOMENT", help="default: all")
+    parser.add_argument("--away", type=float, default=AWAY, help="seconds that a link or a server is away")
+    parser.add_argument("--rounds", type=int, default=1)
+    options = parser.parse_args()
+    # The log that is in memory is gone before its recovery could be struck; an isolated host's waits as long as it is.
+    senseless = {"host-memory:recovery", "isolated:recovery"}
+    every = [f"{failure}:{moment}" for failure in FAILURES for moment in MOMENTS]
+    options.cases = options.cases or [case for case in every if case not in senseless]
+    if unknown := set(options.cases) - set(every) | set(options.cases) & senseless:
+        parser.error(f"no such case: {' '.join(sorted(unknown))}; there are {' '.join(every)}")
+    options.mpi = harness.choose_mpi(options.build, options.mpi)
+    return options
+
+
+def run_case(bed, options, case, number):
+    """The complaint, or ''."""
+    scratch = Path(tempfile.mkdtemp(prefix="pmio-failures-", dir="/tmp"))
+    begin = time.monotonic()
+    try:
+        Case(bed, options, *case.split(":"), number, scratch).run()
+    except Wrong as wrong:
+        return f"{case}, round {number}: {wrong}"
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        print(f"{case}, round {number}: {time.monotonic() - begin:.0f} s", flush=True)
+    return ""
+
+
+def main():
+    options = parse()
+    for number in range(options.rounds):
+        for case in options.cases:
+            with hosts.testbed(compute=len(HOSTS), servers=len(STORAGE), local="256M") as bed:
+                if complaint := run_case(bed, options, case, number):
+                    print(complaint)
+                    return 1
+    print(f"{options.mpi.tag}: {len(options.cases)} failures, {options.rounds} times: nothing to complain of")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
