@@ -1,7 +1,7 @@
 // Several nodes in one process, each with jobs, a log directory and a leader of its own: what is read and
 // what is in the file, and what becomes of a node that is alone.
 #include <cerrno>
-#include <thread>
+#include <future>
 
 #include "cluster/cluster.h"
 #include "node_fixture.h"
@@ -25,15 +25,13 @@ class ClusterTest : public testing::Test {
   void SetUp() override {
     path_ = files_.files_ + "/target";
     std::ofstream(path_).flush();
-    const PeerToken token = random_token();
-    for (uint32_t rank = 0; rank < kRanks; rank++) start(rank, token);
-    std::vector<PeerAddress> leaders;
+    for (uint32_t rank = 0; rank < kRanks; rank++) start(rank, token_);
     std::vector<NodeMembers> nodes;
     for (uint32_t node = 0; node < kNodes; node++) {
-      leaders.push_back(members_[node * kRanksOfNode].cluster->address());
+      leaders_.push_back(members_[node * kRanksOfNode].cluster->address());
       nodes.push_back({"host" + std::to_string(node), ranks_of(node)});
     }
-    for (Member& member : members_) member.cluster->connect(leaders, nodes);
+    for (Member& member : members_) member.cluster->connect(leaders_, nodes);
     for (Member& member : members_) open(member);
   }
   void TearDown() override {
@@ -110,6 +108,8 @@ class ClusterTest : public testing::Test {
   Scratch files_;
   Scratch logs_[kNodes];
   std::string path_;
+  const PeerToken token_ = random_token();
+  std::vector<PeerAddress> leaders_;
   std::vector<Member> members_;
   Oracle oracle_;
   std::mt19937_64 random_{1};
@@ -168,6 +168,84 @@ TEST_F(ClusterTest, SharedPointersAreOfAllNodes) {
   auto before = members_[1].cluster->fetch_add(4, 0, 100, 1);
   ASSERT_TRUE(before.ok());
   EXPECT_EQ(*before, 7);
+}
+
+// One node's part in the rounds, led by the test.
+class RoundPartTest : public ClusterTest {
+ protected:
+  void SetUp() override {
+    ClusterTest::SetUp();
+    write_all(1, 10'000);
+    others_ = std::make_unique<Leaders>(leaders_, token_, 1);
+    part_ = std::make_unique<RoundPart>(*members_[kRanksOfNode].job, *others_, 1);
+  }
+  void TearDown() override {
+    part_->abandon();
+    ClusterTest::TearDown();
+  }
+  Status plan(uint64_t cut) {
+    const MessageWriter body = MessageWriter().put(cut);
+    MessageWriter answer;
+    return part_->plan(kNumber, MessageReader(body.bytes()), &answer);
+  }
+  Status pieces(const PiecesBody& wanted, MessageWriter* answer) {
+    const MessageWriter body = MessageWriter().put(wanted);
+    return part_->pieces(kNumber, MessageReader(body.bytes()), answer);
+  }
+  // Which needs that no round of it goes on.
+  bool discards() {
+    auto discarded = std::async(
+        std::launch::async, [this] { EXPECT_TRUE(members_[kRanksOfNode + 1].file->discard_here().ok()); });
+    const bool soon = discarded.wait_for(std::chrono::milliseconds(300)) == std::future_status::ready;
+    part_->abandon();
+    return soon;
+  }
+  std::unique_ptr<Leaders> others_;
+  std::unique_ptr<RoundPart> part_;
+};
+
+TEST_F(RoundPartTest, LastsAsLongAsItsCoordinatorIsThere) {
+  ASSERT_TRUE(plan(2).ok());
+  part_->look_after();
+  EXPECT_FALSE(discards());
+}
+
+TEST_F(RoundPartTest, EndsWithItsCoordinator) {
+  ASSERT_TRUE(plan(2).ok());
+  members_[0].cluster->stop();
+  part_->look_after();
+  EXPECT_TRUE(discards());
+}
+
+TEST_F(RoundPartTest, GivesTheNextOneWay) {
+  ASSERT_TRUE(plan(2).ok());
+  ASSERT_TRUE(plan(2).ok());
+  MessageWriter answer;
+  ASSERT_TRUE(pieces({0, 0}, &answer).ok());
+  MessageReader reader(answer.bytes());
+  PiecesAnswer head{};
+  std::vector<PieceBody> bodies;
+  ASSERT_TRUE(reader.get(&head) && reader.get_list(&bodies));
+  EXPECT_EQ(head.next, 0u);
+  ASSERT_EQ(bodies.size(), kRanksOfNode);
+  for (const PieceBody& body : bodies) EXPECT_TRUE(sensible(body.range, 0));
+}
+
+TEST_F(RoundPartTest, BelievesNoNonsense) {
+  MessageWriter answer;
+  const MessageReader nothing{{}};
+  EXPECT_EQ(part_->plan(kNumber, nothing, &answer).system_errno(), EPROTO);
+  EXPECT_EQ(part_->write(kNumber, nothing, &answer).system_errno(), EPROTO);  // there is no round
+  EXPECT_EQ(pieces({0, 0}, &answer).system_errno(), EPROTO);
+  EXPECT_EQ(part_->finish(kNumber, nothing).system_errno(), EPROTO);
+  ASSERT_TRUE(plan(2).ok());
+  EXPECT_EQ(part_->finish(kNumber, nothing).system_errno(), EPROTO);
+  EXPECT_EQ(part_->end(kNumber + 1, nothing).system_errno(), EPROTO);
+  EXPECT_EQ(pieces({0, 1000}, &answer).system_errno(), EPROTO);  // more than there are
+  const std::vector<uint32_t> nodes{0, kNodes};                  // one too many
+  const MessageWriter shares =
+      MessageWriter().put(ShareBody{0, 0}).put_list(std::span<const uint32_t>(nodes));
+  EXPECT_EQ(part_->write(kNumber, MessageReader(shares.bytes()), &answer).system_errno(), EPROTO);
 }
 
 // A node that is gone: an error that names it, for whoever needs it; the log is kept.

@@ -69,7 +69,8 @@ class RecoverNodes : public RecoverTest, public testing::WithParamInterface<int>
       if (one.call <= finished) drained[{one.rank, 0}]++;
     }
     job.ledger(target, drained, 0, finished);
-    const NodesNote note{{node, 2, {2 * node, 2 * node + 1}}, identity(target), target};
+    const NodesNote note{
+        {node, 2, {2 * node, 2 * node + 1}, {{"first", {0, 1}}, {"second", {2, 3}}}}, identity(target), target};
     ASSERT_TRUE(write_nodes_note(*job.medium, "nodes-" + file_key(identity(target)), note).ok());
   }
 
@@ -89,6 +90,7 @@ class RecoverNodes : public RecoverTest, public testing::WithParamInterface<int>
       EXPECT_TRUE(name == "data" || name.substr(0, 4) == "logs") << name;
     }
     for (const std::string& directory : directories_) {
+      if (!std::filesystem::exists(directory)) continue;
       for (const auto& entry : std::filesystem::directory_iterator(directory))
         EXPECT_EQ(entry.path().filename(), kRecoverLock);
     }
@@ -112,6 +114,57 @@ TEST_P(RecoverNodes, InAnyOrder) {
     EXPECT_TRUE(recover_node(1 - first).waits_for.empty());
     expect_recovered(after(all, 12));
   }
+}
+
+// The other node's log is lost: whoever asks is told, until somebody says so.
+TEST_P(RecoverNodes, WithoutALogThatIsLost) {
+  const auto all = random_calls(12);
+  write_file(target, after(all, 3));
+  crash(0, all, 3);
+  EXPECT_FALSE(recover_node(0).waits_for.empty());
+  const Bytes before = read_file(target);
+  RecoverOptions options;
+  options.directory = directories_[1];
+  options.path = target;
+  for (const bool lost : {false, true}) {
+    options.lost_nodes = lost;
+    auto report = recover(options);
+    ASSERT_TRUE(report.ok());
+    EXPECT_FALSE(report->complete());
+    EXPECT_EQ(report->complete_here(), !lost);
+    ASSERT_EQ(report->unfinished.size(), 1u);
+    const UnfinishedRecovery& other = report->unfinished[0];
+    EXPECT_EQ(other.given_up, lost);
+    EXPECT_EQ(other.job, kJob);
+    EXPECT_EQ(other.base, 3u);
+    ASSERT_EQ(other.waits_for.size(), 1u);
+    EXPECT_EQ(other.waits_for[0].node, 1u);
+    EXPECT_EQ(other.waits_for[0].members.host, "second");
+    EXPECT_EQ(other.waits_for[0].members.ranks, (std::vector<uint32_t>{2, 3}));
+  }
+  auto report = recover(options);
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->complete());
+  expect_recovered(before);
+}
+
+// A node whose own log is kept still needs the journal.
+TEST_P(RecoverNodes, NoneIsLostWhileALogIsKeptHere) {
+  const auto all = random_calls(4);
+  write_file(target, after(all, 2));
+  for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
+  recover_node(1);
+  RecoverOptions options;
+  options.path = target;
+  options.lost_nodes = true;
+  options.consistent = true;  // refused
+  options.directory = directories_[0];
+  auto refused = recover(options);
+  ASSERT_TRUE(refused.ok());
+  EXPECT_TRUE(refused->unfinished.empty());
+  EXPECT_FALSE(refused->complete_here());
+  recover_node(0);
+  expect_recovered(after(all, 4));
 }
 
 TEST_P(RecoverNodes, AtOnce) {
