@@ -7,18 +7,22 @@ are recovered.
   host-disk     a compute host dies; its log is on its disk: nothing that was acknowledged may be missing
   host-memory   the same, its log is gone with its memory: recovery must say so, and what the other host had must be there
   isolated      a compute host is cut off for longer than anybody waits
+  stopped       the leader of a node, its lowest rank, is stopped (SIGSTOP): minutes
   link          a compute host is cut off for a while;   storage, master: a server is. The job must just go on
 """
 
 import hashlib
+import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import checks
+import crash
 import hosts  # and where harness is
 import harness
 import mpi_processes
@@ -27,19 +31,21 @@ from spanning_job import HOSTS, NOT_ALL_NODES
 
 AWAY = 15  # seconds of a link or a server
 SILENCE = 30  # seconds after which a host that says nothing is given up (src/peer/connection.h)
+STOPPED = 300  # likewise a process that says nothing
 PATIENCE = 20  # seconds more, on a busy machine
 CHUNK_LOCK = 120  # seconds for which MooseFS keeps the lock of a dead client on a chunk that it wrote
 CALLS = 360  # of a job that is to go on
 LOCAL = "/mnt/local/pmio"
 STORAGE = ("s1", "s2")
-SLOW, FAST = "20mbit", "1gbit"  # links: so that a recovery takes seconds, and the default
+SLOW, CRAWLING, FAST = "20mbit", "500kbit", "1gbit"  # links: recovery, and close, take seconds; the default
+SHORTLY_BEFORE_CLOSE = crash.CALLS_PER_OPEN - 6
 FOR_A_WHILE = {
     "storage": ([["link", host, "down"] for host in STORAGE], [["link", host, "up"] for host in STORAGE]),
     "master": ([["fs-kill", "m1"]], [["fs-start", "m1"]]),
     "link": ([["link", HOSTS[1], "down"]], [["link", HOSTS[1], "up"]]),
 }
 MOMENTS = ("write", "drain", "close", "recovery")
-FAILURES = ("host-disk", "host-memory", "isolated", *FOR_A_WHILE)
+FAILURES = ("host-disk", "host-memory", "isolated", "stopped", *FOR_A_WHILE)
 
 
 class Wrong(Exception):
@@ -70,10 +76,17 @@ class Case:
     def start_and_wait(self, calls):
         self.job.start(calls, **self.settings())
         progress = self.job.progress
-        moment = self.random.randrange(10, 110)
-        reached = progress.closing if self.moment == "close" else lambda: progress.started() >= moment
-        want(self.job.wait_until(reached), f"the job does not get to the moment of the failure: {self.job.said()}")
+        moment = SHORTLY_BEFORE_CLOSE if self.moment == "close" else self.random.randrange(10, 110)
+        reached = self.job.wait_until(lambda: progress.started() >= moment)
+        if self.moment == "close":
+            self.bed.must("rate", CRAWLING, HOSTS[0])
+            reached = self.job.wait_until(progress.closing)
+        want(reached, f"the job does not get to the moment of the failure: {self.job.said()}")
         time.sleep(self.random.random() ** 3 * 0.05)
+
+    def speed_up(self):
+        if self.moment == "close":
+            self.bed.must("rate", FAST, HOSTS[0])
 
     def run(self):
         try:
@@ -87,12 +100,20 @@ class Case:
             if self.job.running():
                 self.job.end()
 
+    def note_moment(self):
+        progress = self.job.progress
+        where = "in the close" if progress.closing() else f"in a write of ranks {progress.within_a_write()}"
+        if self.moment != "recovery":
+            print(f"  {self.name}: after {progress.started()} calls, {where}", flush=True)
+
     # The failure passes, and nothing was lost.
 
     def pass_by(self):
         begin, end = FOR_A_WHILE[self.failure]
         for words in begin:
             self.bed.must(*words)
+        self.note_moment()
+        self.speed_up()
         time.sleep(self.options.away)
         for words in end:
             self.bed.must(*words)
@@ -111,31 +132,34 @@ class Case:
 
     def job_dies(self):
         self.start_and_wait(100000)
-        if self.failure == "isolated":
-            self.bed.must("link", HOSTS[1], "down")
+        here = range(spanning_job.RANKS // len(HOSTS))
+        if self.failure == "stopped":
+            leader = self.random.choice([0, here.stop])
+            os.kill(self.job.process_of(leader), signal.SIGSTOP)
+            self.note_moment()
+            self.speed_up()
+            self.await_survivors([rank for rank in range(spanning_job.RANKS) if rank != leader], STOPPED)
         else:
-            self.bed.must("crash", HOSTS[1])
-        self.await_survivors()
-        if self.failure == "isolated":
-            self.job.end()
-            self.bed.must("link", HOSTS[1], "up")
-        else:
-            self.bed.must("boot", HOSTS[1])
+            isolated = self.failure == "isolated"
+            self.bed.must(*(["link", HOSTS[1], "down"] if isolated else ["crash", HOSTS[1]]))
+            self.note_moment()
+            self.speed_up()
+            self.await_survivors(here, SILENCE)
+            self.bed.must(*(["link", HOSTS[1], "up"] if isolated else ["boot", HOSTS[1]]))
         if self.failure == "host-memory":
             self.recover_what_is_left()
         else:
             self.recover_all()
 
     # Within the bound each of them has got an error, or waits in the MPI library for the dead.
-    def await_survivors(self):
+    def await_survivors(self, survivors, bound):
         begin = time.monotonic()
-        progress, mine = self.job.progress, range(spanning_job.RANKS // len(HOSTS))
 
         def in_pmio():
-            return [rank for rank in progress.within_a_write() if rank in mine]
+            return [rank for rank in self.job.progress.within_a_write() if rank in survivors]
 
-        self.job.wait_gone(SILENCE + PATIENCE)
-        while in_pmio() and self.job.ranks() and time.monotonic() - begin < SILENCE + CHUNK_LOCK + PATIENCE:
+        self.job.wait_gone(bound + PATIENCE)
+        while in_pmio() and self.job.ranks() and time.monotonic() - begin < bound + CHUNK_LOCK + PATIENCE:
             time.sleep(0.5)
         want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang in a write\n{self.job.said()}")
         how = "waits in MPI" if self.job.ranks() else "has ended"
@@ -231,7 +255,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     # The log that is in memory is gone before its recovery could be struck; an isolated host's waits as long as it is.
-    senseless = {"host-memory:recovery", "isolated:recovery"}
+    senseless = {"host-memory:recovery", "isolated:recovery", "stopped:recovery"}
     every = [f"{failure}:{moment}" for failure in FAILURES for moment in MOMENTS]
     options.cases = options.cases or [case for case in every if case not in senseless]
     if unknown := set(options.cases) - set(every) | set(options.cases) & senseless:

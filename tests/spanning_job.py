@@ -60,6 +60,15 @@ class Job:
         """It was started and not ended."""
         return self.launcher is not None
 
+    def process_of(self, rank):
+        """Its number on this machine."""
+        for process in self.ranks():
+            with contextlib.suppress(OSError):
+                settings = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+                if any(name + str(rank).encode() in settings for name in (b"PMI_RANK=", b"PMIX_RANK=")):
+                    return process
+        raise LookupError(f"there is no rank {rank}")
+
     def wait_until(self, reached, seconds=SECONDS):
         """Whether it was reached before the job ended, and in time."""
         deadline = time.monotonic() + seconds
