@@ -34,10 +34,13 @@ void print_unfinished(const UnfinishedRecovery& other) {
     return;
   }
   std::printf("%s: LOST: the logs of %s, of job %s\n", other.path.c_str(), nodes.c_str(), job.c_str());
-  std::printf(
-      "  the file has all collective write calls on it before number %llu, counted over all its handles; of "
-      "what these ranks wrote in later ones it has what was drained, and nothing tells which\n",
-      static_cast<unsigned long long>(other.base));
+  // Calls are counted from the moment that some rank of the job has the file open.
+  if (other.base > 1)
+    std::printf(
+        "  the file has all collective write calls on it before number %llu since the job opened it;\n",
+        static_cast<unsigned long long>(other.base));
+  std::printf("  of what these ranks wrote in %s it has what was drained, and nothing tells which\n",
+              other.base > 1 ? "later ones" : "collective calls since the job opened it");
 }
 
 nlohmann::ordered_json unfinished_json(std::span<const UnfinishedRecovery> others) {

@@ -54,7 +54,10 @@ class Progress:
         return all(row[3] for row in self.rows())
 
     def closing(self):
-        return any(row[4] for row in self.rows())
+        return all(row[4] for row in self.rows())
+
+    def within_a_close(self):
+        return [rank for rank, row in enumerate(self.rows()) if row[4]]
 
     def within_a_write(self):
         """Ranks that are in a write call now."""

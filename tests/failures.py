@@ -22,11 +22,12 @@ import time
 from pathlib import Path
 
 import checks
-import crash
 import hosts  # and where harness is
 import harness
 import mpi_processes
 import spanning_job
+from cluster import file_system
+from cluster.settings import load
 from spanning_job import HOSTS, NOT_ALL_NODES
 
 AWAY = 15  # seconds of a link or a server
@@ -37,8 +38,7 @@ CHUNK_LOCK = 120  # seconds for which MooseFS keeps the lock of a dead client on
 CALLS = 360  # of a job that is to go on
 LOCAL = "/mnt/local/pmio"
 STORAGE = ("s1", "s2")
-SLOW, CRAWLING, FAST = "20mbit", "500kbit", "1gbit"  # links: recovery, and close, take seconds; the default
-SHORTLY_BEFORE_CLOSE = crash.CALLS_PER_OPEN - 6
+SLOW, FAST = "20mbit", "1gbit"  # links: so that a recovery takes seconds, and the default
 FOR_A_WHILE = {
     "storage": ([["link", host, "down"] for host in STORAGE], [["link", host, "up"] for host in STORAGE]),
     "master": ([["fs-kill", "m1"]], [["fs-start", "m1"]]),
@@ -55,6 +55,11 @@ class Wrong(Exception):
 def want(holds, text):
     if not holds:
         raise Wrong(text)
+
+
+def signal_all(processes, number):
+    for process in processes:
+        os.kill(process, number)
 
 
 class Case:
@@ -76,17 +81,23 @@ class Case:
     def start_and_wait(self, calls):
         self.job.start(calls, **self.settings())
         progress = self.job.progress
-        moment = SHORTLY_BEFORE_CLOSE if self.moment == "close" else self.random.randrange(10, 110)
-        reached = self.job.wait_until(lambda: progress.started() >= moment)
-        if self.moment == "close":
-            self.bed.must("rate", CRAWLING, HOSTS[0])
-            reached = self.job.wait_until(progress.closing)
+        moment = self.random.randrange(10, 110)
+        reached = progress.closing if self.moment == "close" else lambda: progress.started() >= moment
+        servers = self.storage_servers()
+        reached = self.job.wait_until(reached)
+        if self.moment == "close":  # which takes as long as its drain
+            signal_all(servers, signal.SIGSTOP)
         want(reached, f"the job does not get to the moment of the failure: {self.job.said()}")
         time.sleep(self.random.random() ** 3 * 0.05)
 
-    def speed_up(self):
+    def storage_servers(self):
+        settings = load(self.bed.name)
+        return [process for host in STORAGE for process in file_system.servers(settings, host)]
+
+    def let_go(self):
+        self.note_moment()
         if self.moment == "close":
-            self.bed.must("rate", FAST, HOSTS[0])
+            signal_all(self.storage_servers(), signal.SIGCONT)
 
     def run(self):
         try:
@@ -102,7 +113,7 @@ class Case:
 
     def note_moment(self):
         progress = self.job.progress
-        where = "in the close" if progress.closing() else f"in a write of ranks {progress.within_a_write()}"
+        where = f"in the close of ranks {progress.within_a_close()}" if progress.closing() else f"in a write of ranks {progress.within_a_write()}"
         if self.moment != "recovery":
             print(f"  {self.name}: after {progress.started()} calls, {where}", flush=True)
 
@@ -112,8 +123,7 @@ class Case:
         begin, end = FOR_A_WHILE[self.failure]
         for words in begin:
             self.bed.must(*words)
-        self.note_moment()
-        self.speed_up()
+        self.let_go()
         time.sleep(self.options.away)
         for words in end:
             self.bed.must(*words)
@@ -136,14 +146,12 @@ class Case:
         if self.failure == "stopped":
             leader = self.random.choice([0, here.stop])
             os.kill(self.job.process_of(leader), signal.SIGSTOP)
-            self.note_moment()
-            self.speed_up()
+            self.let_go()
             self.await_survivors([rank for rank in range(spanning_job.RANKS) if rank != leader], STOPPED)
         else:
             isolated = self.failure == "isolated"
             self.bed.must(*(["link", HOSTS[1], "down"] if isolated else ["crash", HOSTS[1]]))
-            self.note_moment()
-            self.speed_up()
+            self.let_go()
             self.await_survivors(here, SILENCE)
             self.bed.must(*(["link", HOSTS[1], "up"] if isolated else ["boot", HOSTS[1]]))
         if self.failure == "host-memory":
@@ -155,17 +163,20 @@ class Case:
     def await_survivors(self, survivors, bound):
         begin = time.monotonic()
 
+        # Of those in a close nobody knows, until it has said that the drain has failed.
         def in_pmio():
-            return [rank for rank in self.job.progress.within_a_write() if rank in survivors]
+            closing = [] if "pmio:" in self.job.said() else self.job.progress.within_a_close()
+            return [rank for rank in [*self.job.progress.within_a_write(), *closing] if rank in survivors]
 
         self.job.wait_gone(bound + PATIENCE)
         while in_pmio() and self.job.ranks() and time.monotonic() - begin < bound + CHUNK_LOCK + PATIENCE:
             time.sleep(0.5)
-        want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang in a write\n{self.job.said()}")
+        want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang\n{self.job.said()}")
         how = "waits in MPI" if self.job.ranks() else "has ended"
         seconds = time.monotonic() - begin
         print(f"  {self.name}: {seconds:.0f} s after the failure the job {how}: {self.job.said().strip()[:300]}", flush=True)
         self.job.end()
+        want(not self.job.wait_gone(CHUNK_LOCK), "ranks outlive SIGKILL")
 
     # Recovery.
 
