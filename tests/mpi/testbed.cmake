@@ -34,7 +34,7 @@ foreach(tag IN LISTS tags)
     --build ${CMAKE_BINARY_DIR} --mpi ${tag} --program handed_on_hosts --across-nodes)
   # A few failures; all of them, in earnest, at night.
   add_test(NAME testbed.failures.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../failures.py
-    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --away 5 host-disk:write host-memory:drain storage:close master:drain)
+    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --away 5 host-disk:write storage:close master:drain)
   set_tests_properties(testbed.handed_on_hosts.${tag} testbed.failures.${tag}
     PROPERTIES LABELS testbed TIMEOUT 900 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   pmio_add_nightly_test(testbed.failures_all.${tag} 7200 failures.py --mpi ${tag} --rounds 2)
