@@ -12,34 +12,14 @@ whole amount it writes less, and rates are compared; the table says so. Every ru
 
 import argparse
 import json
-import statistics
 import subprocess
-import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
+import comparison  # and where harness is
 import harness
 import mpi_processes
-
-MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Pattern:
-    name: str
-    arguments: tuple
-    rank_bytes: int
-    slow_bytes: dict  # contestant: bytes per rank, where the whole would take minutes
-    targets: dict  # (phase, over whom): ratio; phases: log, file, read
-
-    def bytes_of(self, contestant, divide):
-        values = dict(zip(self.arguments[::2], self.arguments[1::2]))
-        call_bytes = values["--block"] * values.get("--blocks-per-call", 1)
-        return max(call_bytes, self.slow_bytes.get(contestant, self.rank_bytes) // divide)
-
+from comparison import MIB, ROOT, Pattern
 
 PATTERNS = [
     Pattern("strided 1312 B", ("--block", 1312), 64 * MIB, {"enable": 16 * MIB, "default": 32 * MIB, "ompio": 32 * MIB},
@@ -62,7 +42,8 @@ CONTESTANTS = {
 }
 # What the machine can do at best: no MPI-IO.
 LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
-MEANINGLESS = {("memcpy", "file"), ("checked copy", "file"), ("checked copy", "read")}  # reads are memcpy's
+# Of all contestants but: of the latter reads are memcpy's.
+PHASES = {"memcpy": ("log", "read"), "checked copy": ("log",)}
 
 
 class Session:
@@ -88,52 +69,18 @@ class Session:
         return json.loads(output.splitlines()[-1])
 
     def measure(self, pattern, scratch, logs):
-        """Per contestant, the list of (time-to-log, time-to-file, read) rates in MB/s."""
-        rates = {name: {"log": [], "file": [], "read": []} for name in self.contestants}
+        """The rates, and how many bytes each contestant wrote."""
+        rates = {name: {} for name in self.contestants}
         amounts = {}
         for _ in range(self.options.repetitions):
             for name in self.contestants:
+                phases = PHASES.get(name, ("log", "file", "read"))
                 times = self.run(name, pattern, False, scratch, logs)
                 amounts[name] = times["bytes"]
-                rates[name]["log"].append(times["bytes"] / times["write_s"] / 1e6)
-                rates[name]["file"].append(times["bytes"] / (times["write_s"] + times["close_s"]) / 1e6)
-                times = self.run(name, pattern, True, scratch, logs)
-                rates[name]["read"].append(times["bytes"] / times["read_s"] / 1e6)
+                comparison.add_rates(rates[name], times, [phase for phase in phases if phase != "read"])
+                if "read" in phases:
+                    comparison.add_rates(rates[name], self.run(name, pattern, True, scratch, logs), ["read"])
         return rates, amounts
-
-
-def summarise(pattern, rates, amounts, targets):
-    """One row per contestant, with medians, and one per ratio, with its target."""
-    medians = {name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()}
-    others = [name for name in medians if name != "pmio" and name not in LIMITS]
-    ratios = []
-    for phase in ("log", "file", "read"):
-        best = max(medians[name][phase] for name in others)
-        limits = [(name, medians[name][phase]) for name in LIMITS if (name, phase) not in MEANINGLESS]
-        for name, rate in [(name, medians[name][phase]) for name in others] + [("best", best)] + limits:
-            target = targets.get((phase, name))
-            ratios.append({"phase": phase, "over": name, "ratio": medians["pmio"][phase] / rate, "target": target,
-                           "beyond": next((limit for limit, most in limits if target and target * rate > most), None)})
-    return {"pattern": pattern.name, "bytes": amounts, "MB_per_s": medians, "all_MB_per_s": rates, "ratios": ratios}
-
-
-def print_summary(summary):
-    print(f"\n{summary['pattern']}: MB/s, both ranks together, medians")
-    rows = [(name, summary["bytes"][name] // MIB, *("" if (name, phase) in MEANINGLESS else f"{rate[phase]:.1f}"
-                                                    for phase in ("log", "file", "read")))
-            for name, rate in summary["MB_per_s"].items()]  # fmt: skip
-    harness.print_table(("contestant", "MiB", "time-to-log", "time-to-file", "collective read"), rows)
-    rows = [(r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r)) for r in summary["ratios"]]
-    shown = 5 if any(target or word for *_, target, word in rows) else 3
-    harness.print_table(("phase", "pmio over", "ratio", "target", "")[:shown], [row[:shown] for row in rows])
-
-
-def verdict(ratio):
-    if ratio["target"] is None:
-        return "" if ratio["over"] != "best" or ratio["phase"] != "file" or ratio["ratio"] >= 1 else "SLOWER"
-    if ratio["ratio"] >= ratio["target"]:
-        return "reached"
-    return f"beyond {ratio['beyond']}" if ratio["beyond"] else "MISSED"
 
 
 def parse_options():
@@ -166,8 +113,8 @@ def main():
              tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.log_dir) as logs:  # fmt: skip
             rates, amounts = session.measure(pattern, scratch, logs)
         targets = pattern.targets if mpi.family == "mpich" and options.divide == 1 else {}
-        summaries.append(summarise(pattern, rates, amounts, targets))
-        print_summary(summaries[-1])
+        summaries.append(comparison.summarise(pattern, rates, amounts, targets, LIMITS))
+        comparison.print_summary(summaries[-1], "both ranks")
     if options.json:
         options.json.write_text(json.dumps({"mpi": mpi.tag, "results": summaries}, indent=1) + "\n")
 

@@ -1,0 +1,53 @@
+/* Where a tile is one block it is accessed at its explicit offset, else through a view. */
+#include "access.h"
+
+struct opened {
+  MPI_File file;
+};
+static struct opened opened;
+
+void access_open(struct access* access, const char* path) {
+  access->file = &opened;
+  must(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, access->info, &opened.file),
+       "open");
+}
+
+void access_select(struct access* access, int owner) {
+  const struct strided* s = access->pattern;
+  if (s->blocks_per_call == 1) return;
+  const MPI_Offset begin = tile_row(s, owner) * row_bytes(s) + tile_byte(s, owner);
+  MPI_Datatype rows, tile;
+  MPI_Type_create_hvector((int)s->blocks_per_call, (int)(s->block_bytes / 8), row_bytes(s), MPI_UINT64_T,
+                          &rows);
+  MPI_Type_create_resized(rows, 0, array_rows(s) * row_bytes(s), &tile);
+  MPI_Type_commit(&tile);
+  must(MPI_File_set_view(access->file->file, begin, MPI_UINT64_T, tile, "native", MPI_INFO_NULL), "set_view");
+  MPI_Type_free(&tile);
+  MPI_Type_free(&rows);
+}
+
+void access_call(struct access* access, int owner, MPI_Offset call, int writing) {
+  const struct strided* s = access->pattern;
+  const int words = (int)(call_bytes(s) / 8);
+  const MPI_Offset array = array_rows(s) * row_bytes(s);
+  const MPI_Offset offset = s->blocks_per_call == 1
+                                ? call * array + tile_row(s, owner) * row_bytes(s) + tile_byte(s, owner)
+                                : call * words;
+  MPI_File file = access->file->file;
+  uint64_t* data = s->data + call * words;
+  int error;
+  if (writing && access->independent)
+    error = MPI_File_write_at(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+  else if (writing)
+    error = MPI_File_write_at_all(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+  else if (access->independent)
+    error = MPI_File_read_at(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+  else
+    error = MPI_File_read_at_all(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+  must(error, writing ? "write" : "read");
+}
+
+MPI_Offset access_close(struct access* access) {
+  must(MPI_File_close(&access->file->file), "close");
+  return 0;
+}

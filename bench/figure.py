@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""Draws the results of bench/nodes.py: the rate of each contestant by pattern, to the log and to the complete file.
+
+  bench/figure.py docs/figures/nodes.json docs/figures/nodes.svg
+"""
+
+import json
+import sys
+from pathlib import Path
+
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    raise SystemExit("figure: matplotlib is missing; install python3-matplotlib with scripts/setup") from None
+matplotlib.use("Agg")
+matplotlib.rcParams["svg.hashsalt"] = "pmio"  # the same results give the same file
+import matplotlib.pyplot as plt
+
+PANELS = {"log": "time-to-log: in the write calls", "file": "time-to-file: write and close"}
+LABELS = {"pmio": "pmio", "enable": "ROMIO, collective buffering", "disable": "ROMIO, none",
+          "default": "ROMIO, default", "ompio": "OMPIO"}  # fmt: skip
+COLOURS = {"pmio": "#0b5394", "enable": "#e69138", "disable": "#f6b26b", "default": "#fce5cd", "ompio": "#6aa84f"}
+
+
+def draw(axes, phase, results):
+    width = 0.8 / len(LABELS)
+    for number, name in enumerate(LABELS):
+        rates = [result["MB_per_s"].get(name, {}).get(phase) for result in results]
+        places = [at + (number - len(LABELS) / 2 + 0.5) * width for at in range(len(results))]
+        shown = [(place, rate) for place, rate in zip(places, rates) if rate]
+        axes.bar([place for place, _ in shown], [rate for _, rate in shown], width, color=COLOURS[name], label=LABELS[name])
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(results)), [result["pattern"] for result in results])
+    axes.set_ylabel("MB/s, all ranks")
+    axes.set_title(PANELS[phase], loc="left", fontsize=10)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def main():
+    if len(sys.argv) != 3:
+        raise SystemExit("usage: bench/figure.py RESULTS.json FIGURE.svg")
+    results = json.loads(Path(sys.argv[1]).read_text())
+    figure, panels = plt.subplots(len(PANELS), 1, figsize=(9, 7), layout="constrained")
+    for axes, phase in zip(panels, PANELS):
+        draw(axes, phase, results["results"])
+    panels[0].legend(ncols=len(LABELS), fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.08))
+    figure.suptitle(f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS, 1 Gbit/s: medians of {results['repetitions']}", fontsize=11)
+    metadata = {"Date": None} if sys.argv[2].endswith(".svg") else {}
+    figure.savefig(sys.argv[2], metadata=metadata)
+
+
+if __name__ == "__main__":
+    main()

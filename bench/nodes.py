@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of repetitions.
+
+16 ranks on 4 compute hosts, 3 storage hosts, links of 1 Gbit/s, MooseFS. All contestants run with the same settings, and with
+their MPI libraries' polling turned into short sleeps (testbed/README.md). Time-to-log is the time in the write calls,
+time-to-file that plus the close; reads are collective, before the close, of what another rank of the same node wrote; the
+drain is what the close writes, and is compared with one sequential dd per host, all at once. Overlap: the program computes as
+long as the drain takes, between writing and closing; what it sees of both is compared with its writing alone. Slow contestants
+write less, and rates are compared. Every run checks every byte.
+
+  bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import comparison  # and where harness is
+import hosts
+from cluster import launch
+from cluster.system import TestbedError
+from comparison import MIB, ROOT, Pattern
+
+PER_HOST, HOSTS, SERVERS = 4, ("c1", "c2", "c3", "c4"), 3
+RANKS = PER_HOST * len(HOSTS)
+PFS = "/mnt/pfs"
+PYTHON = "/usr/bin/python3"  # the one that the distribution's matplotlib belongs to
+KIB = 1 << 10
+
+
+@dataclass(frozen=True)
+class NodesPattern(Pattern):
+    program: str = "mpiio"
+    reads: bool = False  # read and overlap are measured too
+    overlaps: bool = False
+
+
+EVERYWHERE = {("file", "best"): 1, ("drain", "dd"): 0.85}
+TILES = ("--block", 4 * KIB, "--blocks-per-call", 128, "--grid-columns", 4)
+HYPERSLABS = ("--block", 8 * KIB, "--blocks-per-call", 32, "--grid-columns", 4)
+PATTERNS = [
+    NodesPattern("strided 1312 B", ("--block", 1312), 16 * MIB,
+                 {"enable": 64 * KIB, "disable": 512 * KIB, "default": 256 * KIB, "ompio": 128 * KIB},
+                 {**EVERYWHERE, ("log", "enable"): 121, ("read", "enable"): 100, ("overlap", "own log"): 0.9},
+                 reads=True, overlaps=True),
+    NodesPattern("strided 64 KiB", ("--block", 64 * KIB), 8 * MIB, {"enable": 4 * MIB, "ompio": 4 * MIB}, EVERYWHERE),
+    NodesPattern("segments 1 MiB", ("--block", MIB), 8 * MIB, {}, EVERYWHERE),
+    NodesPattern("2-D tiles", TILES, 8 * MIB, {"disable": MIB, "ompio": 2 * MIB}, EVERYWHERE),
+    NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), 8 * MIB,
+                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 128 * KIB}, EVERYWHERE),
+    NodesPattern("HDF5 hyperslabs", HYPERSLABS, 8 * MIB, {"disable": MIB, "ompio": 2 * MIB}, EVERYWHERE, program="hdf5"),
+]  # fmt: skip
+
+ROMIO, OMPIO = "mpich", "openmpi"
+# The MPI, and how each contestant differs from the plain program without hints.
+CONTESTANTS = {
+    "pmio": (ROMIO, []),
+    "enable": (ROMIO, ["--hint", "romio_cb_write=enable", "--hint", "romio_cb_read=enable"]),
+    "disable": (ROMIO, ["--hint", "romio_cb_write=disable", "--hint", "romio_cb_read=disable"]),
+    "default": (ROMIO, []),
+    "ompio": (OMPIO, []),
+}
+# What pmio is measured against beside: not ways to do I/O.
+LIMITS = ("dd", "own log")
+
+
+class Failure(Exception):
+    pass
+
+
+class Session:
+    def __init__(self, options, bed, mpis):
+        self.options, self.bed, self.mpis = options, bed, mpis
+        self.start, self.failures = time.monotonic(), []
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.start:4.0f} s] {text}", file=sys.stderr, flush=True)
+
+    def run(self, contestant, pattern, *more):
+        """What mpiio_bench printed."""
+        library, words = CONTESTANTS[contestant]
+        mpi = self.mpis[library]
+        command = ["mpiexec", "--build", self.options.build, "--mpi", mpi.tag, "-n", RANKS, "--ppn", PER_HOST]
+        if contestant == "pmio":
+            command += ["env", "PMIO_ACROSS_NODES=on", f"PMIO_LOG_SIZE={self.options.log_size}"]
+            command += [self.options.build / "bin" / "pmio", "run", "--"]
+        command += [self.options.build / "bin" / f"{pattern.program}_bench-{mpi.tag}", "--file", f"{PFS}/target"]
+        command += [*pattern.arguments, "--bytes", pattern.bytes_of(contestant, self.options.divide), "--warm", *words, *more]
+        code, output = self.bed.run(*command, timeout=self.options.timeout)
+        results = re.findall(r'^\{"bytes".*\}$', output, re.MULTILINE)
+        if code != 0 or len(results) != 1:
+            raise Failure(f"{contestant}, {pattern.name}: {'timed out' if code is None else f'exit {code}'}\n{output}")
+        return json.loads(results[0])
+
+    def dd(self):
+        """Of one dd per host, all at once, written to the storage hosts: in the form of run()."""
+
+        def seconds(host):
+            words = ["dd", "if=/dev/zero", f"of={PFS}/dd-{host}", "bs=4M", f"count={self.options.dd_mib // 4}", "conv=fsync"]
+            return float(re.search(r"copied, ([0-9.]+) s", self.bed.must("on", host, "env", "LC_ALL=C", *words)).group(1))
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            slowest = max(pool.map(seconds, HOSTS))
+        self.bed.must("on", HOSTS[0], "rm", *(f"{PFS}/dd-{host}" for host in HOSTS))
+        return {"bytes": len(HOSTS) * self.options.dd_mib * MIB, "write_s": 0, "close_s": slowest, "read_s": 0}
+
+    def measure_once(self, contestant, pattern, rates):
+        """One repetition. Its bytes."""
+        times = self.run(contestant, pattern)
+        of = rates.setdefault(contestant, {})
+        comparison.add_rates(of, times, ["log", "file", *(["drain"] if contestant == "pmio" else [])])
+        if pattern.reads:
+            comparison.add_rates(of, self.run(contestant, pattern, "--read", "--group", PER_HOST), ["read"])
+        if pattern.overlaps and contestant == "pmio":
+            overlapped = self.run(contestant, pattern, "--compute", times["close_s"])
+            comparison.add_rates(of, overlapped, ["overlap"])
+            comparison.add_rates(rates.setdefault("own log", {}), {**overlapped, "close_s": 0}, ["overlap"])
+        self.say(f"{pattern.name}, {contestant}: {of['log'][-1]:.1f} MB/s to log, {of['file'][-1]:.1f} to file")
+        return times["bytes"]
+
+    def measure(self, pattern):
+        """The rates, and how many bytes each contestant wrote."""
+        contestants = [name for name, (library, _) in CONTESTANTS.items() if library in self.mpis]
+        rates, amounts = {}, {"dd": len(HOSTS) * self.options.dd_mib * MIB}
+        for _ in range(self.options.repetitions):
+            comparison.add_rates(rates.setdefault("dd", {}), self.dd(), ["drain"])
+            for name in list(contestants):
+                try:
+                    amounts[name] = self.measure_once(name, pattern, rates)
+                except Failure as failure:
+                    if name == "pmio":
+                        raise
+                    # It is left out: what it takes for ever to do must not take the rest with it.
+                    self.say(str(failure))
+                    self.failures.append(str(failure).splitlines()[0])
+                    contestants.remove(name)
+                    rates.pop(name, None)
+        amounts["own log"] = amounts["pmio"]
+        order = [name for name in [*CONTESTANTS, *LIMITS] if name in rates]
+        return {name: rates[name] for name in order}, amounts
+
+
+def choose_mpis(options):
+    """By family; OMPIO only where there is an Open MPI that runs HDF5's program too."""
+    mpis = {ROMIO: launch.choose_mpi(options.build, options.mpi)}
+    tag = options.open_mpi or max((mpi.tag for mpi in comparison.harness.load_mpis(options.build) if mpi.family == OMPIO), default=None)
+    if tag:
+        mpis[OMPIO] = launch.choose_mpi(options.build, tag)
+    for mpi in mpis.values():
+        for program in {pattern.program for pattern in options.patterns}:
+            if not (options.build / "bin" / f"{program}_bench-{mpi.tag}").exists():
+                raise TestbedError(f"{options.build} has no {program}_bench-{mpi.tag}; build all, with HDF5 (scripts/setup)")
+    return mpis
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser.add_argument("--mpi", help="tag of the MPICH; default: the newest")
+    parser.add_argument("--open-mpi", help="tag of the Open MPI; default: the newest")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
+    parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
+    parser.add_argument("--log-size", default="128M", help="of a rank, in pmio's log")
+    parser.add_argument("--dd-mib", type=int, default=64, help="of each host's dd")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds of one run; a contestant that takes longer is left out")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.patterns = [p for p in PATTERNS if not options.pattern or any(part in p.name for part in options.pattern)]
+    if options.figure and not options.json:
+        parser.error("--figure draws what --json names; give both")
+    return options
+
+
+def write_results(options, mpis, session, summaries):
+    results = {"mpis": [mpi.tag for mpi in mpis.values()], "ranks": RANKS, "hosts": len(HOSTS), "repetitions": options.repetitions,
+               "results": summaries, "failures": session.failures}  # fmt: skip
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(results, indent=1) + "\n")
+    if options.figure:
+        subprocess.run([PYTHON, ROOT / "bench" / "figure.py", options.json, options.figure], check=True)
+
+
+def main():
+    options = parse_options()
+    try:
+        mpis = choose_mpis(options)
+    except TestbedError as error:
+        raise SystemExit(f"nodes: {error}") from None
+    tags = " and ".join(mpi.tag for mpi in mpis.values())
+    summaries = []
+    with hosts.testbed(compute=len(HOSTS), servers=SERVERS) as bed:
+        session = Session(options, bed, mpis)
+        print(f"{tags}, {RANKS} ranks on {len(HOSTS)} hosts, {SERVERS} storage hosts, 1 Gbit/s, MooseFS, "
+              f"{options.repetitions} repetitions, every run warmed up; load before: {os.getloadavg()[0]:.1f}")  # fmt: skip
+        for pattern in options.patterns:
+            try:
+                rates, amounts = session.measure(pattern)
+            except Failure as failure:
+                raise SystemExit(f"nodes: {failure}") from None
+            targets = pattern.targets if options.divide == 1 else {}
+            summaries.append(comparison.summarise(pattern, rates, amounts, targets, LIMITS))
+            comparison.print_summary(summaries[-1], f"all {RANKS} ranks")
+            if options.json:
+                write_results(options, mpis, session, summaries)
+    for failure in session.failures:
+        print(f"left out: {failure}")
+    return 1 if session.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

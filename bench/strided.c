@@ -1,0 +1,63 @@
+#include "strided.h"
+
+#include <stdio.h>
+
+void fail(const char* what) {
+  fprintf(stderr, "mpiio_bench: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void must(int error, const char* what) {
+  if (error == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(error, text, &length);
+  fprintf(stderr, "mpiio_bench: %s\n", text);
+  fail(what);
+}
+
+MPI_Offset call_bytes(const struct strided* s) { return s->block_bytes * s->blocks_per_call; }
+MPI_Offset calls(const struct strided* s) { return s->rank_bytes / call_bytes(s); }
+MPI_Offset array_rows(const struct strided* s) { return s->blocks_per_call * (s->ranks / s->grid_columns); }
+MPI_Offset row_bytes(const struct strided* s) { return s->block_bytes * s->grid_columns; }
+MPI_Offset tile_row(const struct strided* s, int owner) {
+  return owner / s->grid_columns * s->blocks_per_call;
+}
+MPI_Offset tile_byte(const struct strided* s, int owner) { return owner % s->grid_columns * s->block_bytes; }
+
+static uint64_t word_at(uint64_t index) {
+  uint64_t x = (index + 1) * 0x9e3779b97f4a7c15u;
+  return x ^ (x >> 29);
+}
+
+/* Index among the words of the arrays of word i of the data that rank `owner` writes. */
+static uint64_t file_word(const struct strided* s, int owner, uint64_t i) {
+  const uint64_t block_words = (uint64_t)s->block_bytes / 8, block = i / block_words;
+  const uint64_t call = block / (uint64_t)s->blocks_per_call, row = block % (uint64_t)s->blocks_per_call;
+  const uint64_t array_row = call * (uint64_t)array_rows(s) + (uint64_t)tile_row(s, owner) + row;
+  return (array_row * (uint64_t)row_bytes(s) + (uint64_t)tile_byte(s, owner)) / 8 + i % block_words;
+}
+
+void make_data(const struct strided* s) {
+  for (uint64_t i = 0; i < (uint64_t)s->rank_bytes / 8; i++) s->data[i] = word_at(file_word(s, s->rank, i));
+}
+
+void check_data(const struct strided* s, int owner) {
+  for (uint64_t i = 0; i < (uint64_t)s->rank_bytes / 8; i++)
+    if (s->data[i] != word_at(file_word(s, owner, i))) fail("what was read is not what was written");
+}
+
+void check_file(const struct strided* s, const char* path, MPI_Offset begin) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (s->rank != 0) return;
+  static uint64_t chunk[1 << 16];
+  FILE* file = fopen(path, "rb");
+  if (!file || fseeko(file, (off_t)begin, SEEK_SET) != 0) fail("the file cannot be opened");
+  const uint64_t words = (uint64_t)s->rank_bytes / 8 * (uint64_t)s->ranks;
+  uint64_t index = 0;
+  for (size_t got; (got = fread(chunk, 8, sizeof chunk / 8, file)) > 0; index += got)
+    for (size_t i = 0; i < got && index + i < words; i++)
+      if (chunk[i] != word_at(index + i)) fail("the file does not hold what was written");
+  fclose(file);
+  if (index < words || (begin == 0 && index > words)) fail("the file has the wrong size");
+}

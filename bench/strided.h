@@ -1,0 +1,35 @@
+/* The file that the MPI-IO benchmarks write: who owns which bytes, what is in them, and whether it is there.
+ *
+ * The ranks are a grid, grid_columns wide. The file is a row of arrays, one per call; each is tiled by the
+ * grid, and a tile has blocks_per_call rows of block_bytes. With one grid row (the default) rank r of n owns
+ * the blocks r, r + n, r + 2n... of the file. Errors end the job. */
+#ifndef STRIDED_H
+#define STRIDED_H
+#include <mpi.h>
+#include <stdint.h>
+
+struct strided {
+  MPI_Offset block_bytes, blocks_per_call, rank_bytes;
+  int rank, ranks, grid_columns;
+  uint64_t* data; /* rank_bytes: this rank's, in the order of its calls */
+};
+
+void fail(const char* what);
+void must(int error, const char* what);
+
+MPI_Offset call_bytes(const struct strided* s);
+MPI_Offset calls(const struct strided* s);
+/* Of the array that one call of all ranks writes. */
+MPI_Offset array_rows(const struct strided* s);
+MPI_Offset row_bytes(const struct strided* s);
+/* Where `owner`'s tile begins in it. */
+MPI_Offset tile_row(const struct strided* s, int owner);
+MPI_Offset tile_byte(const struct strided* s, int owner); /* within the row */
+
+void make_data(const struct strided* s);
+/* data are what `owner` writes. */
+void check_data(const struct strided* s, int owner);
+/* The file holds what all have written, from its byte `begin` on; where that is 0, nothing else. Collective.
+ */
+void check_file(const struct strided* s, const char* path, MPI_Offset begin);
+#endif
