@@ -41,6 +41,24 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, uint64_t calls, std::span
   return answer;
 }
 
+Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const Interval& bytes) {
+  const MessageWriter question = MessageWriter().put(file).put(SurveyBody{calls, bytes});
+  Held all{true, {}, 0};
+  for (auto& result : leaders_->ask_all(leaders_->others(), Request::survey, {&question, 1})) {
+    if (!result.ok()) return result.status();
+    SurveyAnswer one{};
+    std::vector<Interval> held;
+    MessageReader reader(result.value());
+    if (!reader.get(&one) || !reader.get_list(&held))
+      return Status(Code::io, "another node answers nonsense", EPROTO);
+    all.complete = all.complete && one.complete != 0;
+    all.end = std::max(all.end, one.end);
+    all.held.insert(all.held.end(), held.begin(), held.end());
+  }
+  all.held = united(std::move(all.held));
+  return all;
+}
+
 Status Cluster::drain(uint64_t file, uint64_t calls) {
   std::unique_ptr<Leaders> mine;
   {

@@ -33,6 +33,7 @@ class Cluster : public Neighbours {
 
   const NodePlace& place() const override { return options_.place; }
   Result<Answer> ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges, bool will_write) override;
+  Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) override;
   Status drain(uint64_t file, uint64_t calls) override;
   Status forget(uint64_t file) override;
   Status discard(uint64_t file) override;

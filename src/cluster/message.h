@@ -2,6 +2,7 @@
 // all nodes of a job run the same build.
 //
 //   ask        any process -> every other node's leader     Neighbours::ask
+//   survey                                                  Neighbours::survey
 //   forget, discard                                         likewise
 //   drain      any process -> the coordinator: node 0's leader; answered when the round is over
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
@@ -19,12 +20,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "drain/interval.h"
 #include "extent/pattern.h"
 
 namespace pmio {
 
 enum class Request : uint32_t {
   ask = 1,
+  survey,
   forget,
   discard,
   drain,
@@ -107,6 +110,14 @@ struct AskBody {  // then a list of Vector
 };
 struct AskAnswer {
   uint64_t undrained;
+  uint64_t end;
+};
+struct SurveyBody {
+  uint64_t calls;
+  Interval bytes;
+};
+struct SurveyAnswer {  // then a list of Interval
+  uint64_t complete;
   uint64_t end;
 };
 struct PollAnswer {

@@ -84,6 +84,8 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
   switch (kind) {
     case Request::ask:
       return answer_question(file, body, answer);
+    case Request::survey:
+      return answer_survey(file, body, answer);
     case Request::poll:
       return answer_poll(file, answer);
     case Request::fetch_add:
@@ -132,6 +134,24 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
     end = size.value();
   }
   answer->put(AskAnswer{undrained, end});
+  return {};
+}
+
+Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter* answer) {
+  SurveyBody question{};
+  if (!body.get(&question) || question.bytes.begin >= question.bytes.end) return nonsense();
+  const std::shared_ptr<File> file = job_.find_number(number);
+  bool complete = false;
+  uint64_t end = 0;
+  std::vector<Interval> held;
+  if (file != nullptr) {
+    PMIO_TRY(file->survey(question.calls, question.bytes, &held, &complete));
+    const auto size = file->size_bytes_here();
+    if (!size.ok()) return size.status();
+    end = size.value();
+  }
+  if (!complete) held.clear();
+  answer->put(SurveyAnswer{complete, end}).put_list(std::span<const Interval>(held));
   return {};
 }
 

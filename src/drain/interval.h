@@ -1,6 +1,7 @@
 // Ranges of file bytes, and lists of them: sorted, disjoint, maximal (no two of a list touch).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,20 @@ inline void append_interval(std::vector<Interval>* list, uint64_t begin, uint64_
     list->back().end = end;
   else
     list->push_back({begin, end});
+}
+
+// As a list, what any of them holds.
+inline std::vector<Interval> united(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
+  std::vector<Interval> list;
+  for (const Interval& interval : intervals) {
+    if (!list.empty() && interval.begin <= list.back().end)
+      list.back().end = std::max(list.back().end, interval.end);
+    else
+      list.push_back(interval);
+  }
+  return list;
 }
 
 }  // namespace pmio

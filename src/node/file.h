@@ -70,6 +70,8 @@ class File {
   uint64_t calls_finished_here() const;
   // Neighbours::ask, for this node.
   Status answer(uint64_t calls, std::span<const Vector> ranges, bool will_write, bool* undrained);
+  // Neighbours::survey, for this node; *held: nothing of use where it is not complete.
+  Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
   bool all_drained_here() const;
   void forget_here();
   // Some local rank is gone without having closed the file: nobody can tell how far it would have come.

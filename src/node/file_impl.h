@@ -14,6 +14,7 @@
 #include "node/index.h"
 #include "node/neighbours.h"
 #include "node/pool.h"
+#include "node/survey.h"
 
 namespace pmio {
 
@@ -89,6 +90,7 @@ struct File::Impl {
 
   // Where the ranks are on several nodes.
   Neighbours* neighbours = nullptr;
+  Survey others;  // what they hold
   std::atomic<uint64_t> number{0};
   std::atomic<uint64_t> calls_begun{0};  // collective write calls of this rank
   std::mutex call_mutex;  // held from begin_call to end_call: records and ends of calls come in their order
@@ -189,6 +191,7 @@ struct File::Impl {
   bool all_drained_here() const;
   Status holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found);
   void conceal(const Vector& range);
+  Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
   Status answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held);
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
 };

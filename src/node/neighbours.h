@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/status.h"
+#include "drain/interval.h"
 #include "extent/pattern.h"
 #include "log/nodes_note.h"
 
@@ -30,6 +32,14 @@ class Neighbours {
   // bytes of the ranges any more.
   virtual Result<Answer> ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges,
                              bool will_write) = 0;
+  // What the other nodes hold of the bytes, undrained, of calls up to `calls`. Complete: with nothing to
+  // come, since all their ranks have finished these calls.
+  struct Held {
+    bool complete = false;
+    std::vector<Interval> held;  // a list
+    uint64_t end = 0;            // of the file
+  };
+  virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was
   // published in collective calls up to `calls`. Waits for ranks that have not come so far; 0: for none.
   virtual Status drain(uint64_t file, uint64_t calls) = 0;

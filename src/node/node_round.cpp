@@ -17,13 +17,7 @@ bool few_intervals(std::span<const Piece> pieces, std::vector<Interval>* list) {
     for (uint64_t i = 0; i < piece.range.count; i++)
       all.push_back({block_begin(piece.range, i), block_end(piece.range, i)});
   }
-  std::sort(all.begin(), all.end(), [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
-  for (const Interval& interval : all) {
-    if (!list->empty() && interval.begin <= list->back().end)
-      list->back().end = std::max(list->back().end, interval.end);
-    else
-      list->push_back(interval);
-  }
+  *list = united(std::move(all));
   return list->size() <= NodeRound::kMostIntervals;
 }
 

@@ -102,13 +102,21 @@ Status File::Impl::drain_what_can_be() {
 
 Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
   const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
+  if (!will_write && !ranges.empty()) {
+    const auto clear = others.clear_of(*neighbours, number, finished, ranges, end);
+    if (!clear.ok()) return clear.status();
+    if (clear.value()) {
+      *end = std::max(*end, logged_end());
+      return {};
+    }
+  }
   for (;;) {
     bool held = false;
     if (will_write) PMIO_TRY(answer(finished, ranges, true, &held));
-    const auto others = neighbours->ask(number, finished, ranges, will_write);
-    if (!others.ok()) return others.status();
-    *end = std::max(logged_end(), others.value().end);
-    if (!others.value().undrained && !held) return {};
+    const auto answers = neighbours->ask(number, finished, ranges, will_write);
+    if (!answers.ok()) return answers.status();
+    *end = std::max(logged_end(), answers.value().end);
+    if (!answers.value().undrained && !held) return {};
     PMIO_TRY(neighbours->drain(number, finished));
   }
 }

@@ -1,0 +1,38 @@
+// What the other nodes hold undrained of a file, a window at a time: so that reading many small pieces costs
+// a question per window instead of one per piece.
+//
+// Invariant: what is kept was true of collective write calls up to calls_, when all ranks had finished these.
+// Nothing of such calls is logged any more, so that it can only become less: where no piece is known, there
+// is none. Whoever drains or changes the file's size clears it. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "drain/interval.h"
+#include "node/neighbours.h"
+
+namespace pmio {
+
+class Survey {
+ public:
+  // Whether the other nodes certainly hold nothing of the ranges. Asks them, where it was asked the same
+  // before, and answers false where that does not tell. *end: of the file, as far as the nodes knew.
+  Result<bool> clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, std::span<const Vector> ranges,
+                        uint64_t* end);
+  void forget();
+
+ private:
+  Result<const std::vector<Interval>*> window(Neighbours& neighbours, uint64_t file, uint64_t number);
+
+  std::mutex mutex_;
+  uint64_t calls_ = 0;
+  uint64_t end_ = 0;
+  uint32_t wait_ = 0;  // how many questions more are answered without asking
+  std::map<uint64_t, std::vector<Interval>> windows_;
+};
+
+}  // namespace pmio

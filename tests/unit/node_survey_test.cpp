@@ -1,0 +1,114 @@
+#include "node/survey.h"
+
+#include <gtest/gtest.h>
+
+#include "drain/pieces.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kFile = 7;
+
+class FakeNeighbours : public Neighbours {
+ public:
+  Held told{true, {}, 100 * kWindowBytes};
+  int surveys = 0;
+
+  const NodePlace& place() const override { return place_; }
+  Result<Answer> ask(uint64_t, uint64_t, std::span<const Vector>, bool) override { return Answer(); }
+  Result<Held> survey(uint64_t, uint64_t, const Interval&) override {
+    surveys++;
+    return told;
+  }
+  Status drain(uint64_t, uint64_t) override { return {}; }
+  Status forget(uint64_t) override { return {}; }
+  Status discard(uint64_t) override { return {}; }
+
+ private:
+  NodePlace place_;
+};
+
+struct SurveyTest : testing::Test {
+  FakeNeighbours others;
+  Survey survey;
+  uint64_t end = 0;
+
+  bool clear_of(int64_t offset, uint64_t bytes, uint64_t calls = 1) {
+    const Vector range{offset, bytes, 0, 1};
+    const auto clear = survey.clear_of(others, kFile, calls, {&range, 1}, &end);
+    EXPECT_TRUE(clear.ok());
+    return clear.ok() && clear.value();
+  }
+  // Until it asks for whole windows.
+  void ask_often(uint64_t calls = 1) {
+    for (int i = 0; i < 100 && others.surveys == 0; i++) (void)clear_of(90 * kWindowBytes, 1, calls);
+    others.surveys = 0;
+  }
+};
+
+TEST_F(SurveyTest, OneQuestionPerWindow) {
+  EXPECT_FALSE(clear_of(0, 8));
+  EXPECT_EQ(others.surveys, 0);
+  ask_often();
+  for (int64_t offset = 0; offset < 8000; offset += 8) EXPECT_TRUE(clear_of(offset, 8));
+  EXPECT_EQ(others.surveys, 1);
+  EXPECT_EQ(end, 100 * kWindowBytes);
+  EXPECT_TRUE(clear_of(kWindowBytes - 4, 8));
+  EXPECT_EQ(others.surveys, 2);
+}
+
+TEST_F(SurveyTest, WhatOthersHoldIsNotClearAndIsAskedAnew) {
+  ask_often();
+  others.told.held = {{100, 200}, {300, 400}};
+  EXPECT_TRUE(clear_of(200, 100));
+  EXPECT_TRUE(clear_of(0, 100));
+  EXPECT_EQ(others.surveys, 1);
+  EXPECT_FALSE(clear_of(199, 2));
+  EXPECT_TRUE(clear_of(400, 50));
+  EXPECT_EQ(others.surveys, 2);
+  EXPECT_FALSE(clear_of(399, 2));
+  others.told.held.clear();  // drained
+  EXPECT_TRUE(clear_of(399, 2));
+}
+
+TEST_F(SurveyTest, BlocksBetweenThePieces) {
+  ask_often();
+  others.told.held = {{100, 200}, {300, 400}};
+  const Vector between{0, 100, 200, 3}, across{50, 100, 200, 2};
+  EXPECT_TRUE(*survey.clear_of(others, kFile, 1, {&between, 1}, &end));
+  EXPECT_FALSE(*survey.clear_of(others, kFile, 1, {&across, 1}, &end));
+}
+
+TEST_F(SurveyTest, ALaterCallMakesItAskAgain) {
+  ask_often();
+  EXPECT_TRUE(clear_of(0, 8));
+  EXPECT_FALSE(clear_of(0, 8, 2));
+  ask_often(2);
+  others.told.held = {{0, 8}};
+  EXPECT_FALSE(clear_of(0, 8, 2));
+}
+
+TEST_F(SurveyTest, NothingIsConcludedFromWhatIsNotComplete) {
+  ask_often();
+  others.told.complete = false;
+  EXPECT_FALSE(clear_of(0, 8));
+  EXPECT_FALSE(clear_of(0, 8));
+  EXPECT_EQ(others.surveys, 1);  // not for each piece
+}
+
+TEST_F(SurveyTest, BehindTheEndThatWasKnownNothingIsCertain) {
+  others.told.end = 90 * kWindowBytes + 1;
+  ask_often();
+  EXPECT_TRUE(clear_of(90 * kWindowBytes - 8, 8));
+  EXPECT_FALSE(clear_of(90 * kWindowBytes, 8));
+}
+
+TEST_F(SurveyTest, ForgetsTheEnd) {
+  ask_often();
+  EXPECT_TRUE(clear_of(0, 8));
+  survey.forget();
+  EXPECT_FALSE(clear_of(0, 8));
+}
+
+}  // namespace
+}  // namespace pmio
