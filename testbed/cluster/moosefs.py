@@ -65,3 +65,4 @@ def mount(settings, host):
 
 def after_first_mount(settings):
     on(settings, settings.compute[0], "mfssetgoal", "1", PFS)
+    on(settings, settings.compute[0], "mfssettrashtime", "0", PFS)  # a deleted file takes no room on the machine's disk
