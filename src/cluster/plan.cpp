@@ -79,15 +79,19 @@ bool RoundPlan::mix(std::span<const Part> parts) {
 }
 
 MessageWriter RoundPlan::work(uint64_t file) const {
+  std::vector<std::span<const Part>> shared;
+  for_each_window([&](std::span<const Part> parts) {
+    if (parts.size() >= 2 && mix(parts)) shared.push_back(parts);
+  });
   MessageWriter message;
   message.put(file);
-  for_each_window([&](std::span<const Part> parts) {
-    if (parts.size() < 2 || !mix(parts)) return;
-    const uint64_t window = parts.front().window;
+  for (size_t i = 0; i < shared.size(); i++) {
     std::vector<uint32_t> nodes;
-    for (const Part& part : parts) nodes.push_back(part.node);
-    message.put(ShareBody{window, nodes[window % nodes.size()]}).put_list(std::span<const uint32_t>(nodes));
-  });
+    for (const Part& part : shared[i]) nodes.push_back(part.node);
+    // Windows that follow each other are of one node, those of two nodes far apart: on other servers.
+    const uint32_t owner = nodes[i * nodes.size() / shared.size()];
+    message.put(ShareBody{shared[i].front().window, owner}).put_list(std::span<const uint32_t>(nodes));
+  }
   return message;
 }
 

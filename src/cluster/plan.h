@@ -1,5 +1,5 @@
 // Who writes which window in a round: each node its own, where the pieces of the nodes do not mix; else one
-// of them, in turn. Threads: one.
+// of them. Threads: one.
 #pragma once
 
 #include <cstdint>

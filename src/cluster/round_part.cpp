@@ -77,8 +77,12 @@ bool RoundPart::read_shares(MessageReader body, std::vector<Share>* shares) cons
                         [](const Share& a, const Share& b) { return a.window < b.window; });
 }
 
+// Every node begins at another place of the file, and so at another server: they do not queue for one.
 Status RoundPart::write_own(const std::vector<Share>& shares) {
-  for (const NodeRound::Window& window : round_->windows()) {
+  const auto& windows = round_->windows();
+  const size_t first = windows.size() * node_ / leaders_.count();
+  for (size_t i = 0; i < windows.size(); i++) {
+    const NodeRound::Window& window = windows[(first + i) % windows.size()];
     const auto share = std::lower_bound(shares.begin(), shares.end(), window.number,
                                         [](const Share& a, uint64_t number) { return a.window < number; });
     if (share != shares.end() && share->window == window.number) continue;
