@@ -30,6 +30,7 @@ def draw(axes, phase, results):
         shown = [(place, rate) for place, rate in zip(places, rates) if rate]
         axes.bar([place for place, _ in shown], [rate for _, rate in shown], width, color=COLOURS[name], label=LABELS[name])
     axes.set_yscale("log")
+    axes.set_ylim(bottom=min(rate for result in results for of in result["MB_per_s"].values() if (rate := of.get(phase))) / 3)
     axes.set_xticks(range(len(results)), [result["pattern"] for result in results])
     axes.set_ylabel("MB/s, all ranks")
     axes.set_title(PANELS[phase], loc="left", fontsize=10)
@@ -39,14 +40,18 @@ def draw(axes, phase, results):
 
 
 def main():
+    if sys.argv[1:] == ["--check"]:  # that it can draw
+        return
     if len(sys.argv) != 3:
         raise SystemExit("usage: bench/figure.py RESULTS.json FIGURE.svg")
+    Path(sys.argv[2]).parent.mkdir(parents=True, exist_ok=True)
     results = json.loads(Path(sys.argv[1]).read_text())
     figure, panels = plt.subplots(len(PANELS), 1, figsize=(9, 7), layout="constrained")
     for axes, phase in zip(panels, PANELS):
         draw(axes, phase, results["results"])
     panels[0].legend(ncols=len(LABELS), fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.08))
-    figure.suptitle(f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS, 1 Gbit/s: medians of {results['repetitions']}", fontsize=11)
+    where = f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS, 1 Gbit/s"
+    figure.suptitle(f"{where}: medians of {results['repetitions']}", fontsize=11)
     metadata = {"Date": None} if sys.argv[2].endswith(".svg") else {}
     figure.savefig(sys.argv[2], metadata=metadata)
 

@@ -6,7 +6,7 @@ their MPI libraries' polling turned into short sleeps (testbed/README.md). Time-
 time-to-file that plus the close; reads are collective, before the close, of what another rank of the same node wrote; the
 drain is what the close writes, and is compared with one sequential dd per host, all at once. Overlap: the program computes as
 long as the drain takes, between writing and closing; what it sees of both is compared with its writing alone. Slow contestants
-write less, and rates are compared. Every run checks every byte.
+write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
 """
@@ -22,7 +22,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import comparison  # and where harness is
+import comparison  # and where the next ones are
+import harness
 import hosts
 from cluster import launch
 from cluster.system import TestbedError
@@ -33,6 +34,7 @@ RANKS = PER_HOST * len(HOSTS)
 PFS = "/mnt/pfs"
 PYTHON = "/usr/bin/python3"  # the one that the distribution's matplotlib belongs to
 KIB = 1 << 10
+OVERLAP = 4  # times the bytes of the pattern
 
 
 @dataclass(frozen=True)
@@ -45,17 +47,19 @@ class NodesPattern(Pattern):
 EVERYWHERE = {("file", "best"): 1, ("drain", "dd"): 0.85}
 TILES = ("--block", 4 * KIB, "--blocks-per-call", 128, "--grid-columns", 4)
 HYPERSLABS = ("--block", 8 * KIB, "--blocks-per-call", 32, "--grid-columns", 4)
+TILES_BYTES = {"enable": 8 * MIB, "disable": MIB, "default": 8 * MIB, "ompio": 2 * MIB}
 PATTERNS = [
     NodesPattern("strided 1312 B", ("--block", 1312), 16 * MIB,
-                 {"enable": 64 * KIB, "disable": 512 * KIB, "default": 256 * KIB, "ompio": 128 * KIB},
+                 {"enable": 64 * KIB, "disable": 256 * KIB, "default": 128 * KIB, "ompio": 64 * KIB},
                  {**EVERYWHERE, ("log", "enable"): 121, ("read", "enable"): 100, ("overlap", "own log"): 0.9},
                  reads=True, overlaps=True),
-    NodesPattern("strided 64 KiB", ("--block", 64 * KIB), 8 * MIB, {"enable": 4 * MIB, "ompio": 4 * MIB}, EVERYWHERE),
-    NodesPattern("segments 1 MiB", ("--block", MIB), 8 * MIB, {}, EVERYWHERE),
-    NodesPattern("2-D tiles", TILES, 8 * MIB, {"disable": MIB, "ompio": 2 * MIB}, EVERYWHERE),
-    NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), 8 * MIB,
-                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 128 * KIB}, EVERYWHERE),
-    NodesPattern("HDF5 hyperslabs", HYPERSLABS, 8 * MIB, {"disable": MIB, "ompio": 2 * MIB}, EVERYWHERE, program="hdf5"),
+    NodesPattern("strided 64 KiB", ("--block", 64 * KIB), 16 * MIB,
+                 {"enable": 4 * MIB, "disable": 8 * MIB, "default": 8 * MIB, "ompio": 4 * MIB}, EVERYWHERE),
+    NodesPattern("segments 1 MiB", ("--block", MIB), 16 * MIB, {"ompio": 8 * MIB}, EVERYWHERE),
+    NodesPattern("2-D tiles", TILES, 16 * MIB, TILES_BYTES, EVERYWHERE),
+    NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), 16 * MIB,
+                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB}, EVERYWHERE),
+    NodesPattern("HDF5 hyperslabs", HYPERSLABS, 16 * MIB, TILES_BYTES, EVERYWHERE, program="hdf5"),
 ]  # fmt: skip
 
 ROMIO, OMPIO = "mpich", "openmpi"
@@ -95,8 +99,12 @@ class Session:
         command += [*pattern.arguments, "--bytes", pattern.bytes_of(contestant, self.options.divide), "--warm", *words, *more]
         code, output = self.bed.run(*command, timeout=self.options.timeout)
         results = re.findall(r'^\{"bytes".*\}$', output, re.MULTILINE)
-        if code != 0 or len(results) != 1:
-            raise Failure(f"{contestant}, {pattern.name}: {'timed out' if code is None else f'exit {code}'}\n{output}")
+        if code is None and len(results) == 1:  # all was checked before it was printed
+            self.say(f"{contestant}, {pattern.name}: the launcher did not end, and was killed; the result counts")
+        elif code != 0 or len(results) != 1:
+            what = "timed out" if code is None else f"exit {code}"
+            said = next((line for line in output.splitlines() if line.startswith("mpiio_bench: ")), output)
+            raise Failure(f"{contestant}, {pattern.name}: {what}: {said}")
         return json.loads(results[0])
 
     def dd(self):
@@ -111,6 +119,14 @@ class Session:
         self.bed.must("on", HOSTS[0], "rm", *(f"{PFS}/dd-{host}" for host in HOSTS))
         return {"bytes": len(HOSTS) * self.options.dd_mib * MIB, "write_s": 0, "close_s": slowest, "read_s": 0}
 
+    def overlap(self, pattern, times, rates):
+        """Of a larger amount, since the close itself, with nothing left to write, takes its time too."""
+        rank_bytes = OVERLAP * times["bytes"] // RANKS
+        computed = OVERLAP * times["close_s"]
+        overlapped = self.run("pmio", pattern, "--bytes", rank_bytes, "--compute", computed)
+        comparison.add_rates(rates["pmio"], overlapped, ["overlap"])
+        comparison.add_rates(rates.setdefault("own log", {}), {**overlapped, "close_s": 0}, ["overlap"])
+
     def measure_once(self, contestant, pattern, rates):
         """One repetition. Its bytes."""
         times = self.run(contestant, pattern)
@@ -119,9 +135,7 @@ class Session:
         if pattern.reads:
             comparison.add_rates(of, self.run(contestant, pattern, "--read", "--group", PER_HOST), ["read"])
         if pattern.overlaps and contestant == "pmio":
-            overlapped = self.run(contestant, pattern, "--compute", times["close_s"])
-            comparison.add_rates(of, overlapped, ["overlap"])
-            comparison.add_rates(rates.setdefault("own log", {}), {**overlapped, "close_s": 0}, ["overlap"])
+            self.overlap(pattern, times, rates)
         self.say(f"{pattern.name}, {contestant}: {of['log'][-1]:.1f} MB/s to log, {of['file'][-1]:.1f} to file")
         return times["bytes"]
 
@@ -139,19 +153,19 @@ class Session:
                         raise
                     # It is left out: what it takes for ever to do must not take the rest with it.
                     self.say(str(failure))
-                    self.failures.append(str(failure).splitlines()[0])
+                    self.failures.append(str(failure))
                     contestants.remove(name)
                     rates.pop(name, None)
-        amounts["own log"] = amounts["pmio"]
+        amounts["own log"] = OVERLAP * amounts["pmio"]
         order = [name for name in [*CONTESTANTS, *LIMITS] if name in rates]
         return {name: rates[name] for name in order}, amounts
 
 
 def choose_mpis(options):
-    """By family; OMPIO only where there is an Open MPI that runs HDF5's program too."""
+    """By family; OMPIO only where there is an Open MPI."""
     mpis = {ROMIO: launch.choose_mpi(options.build, options.mpi)}
-    tag = options.open_mpi or max((mpi.tag for mpi in comparison.harness.load_mpis(options.build) if mpi.family == OMPIO), default=None)
-    if tag:
+    known = [mpi.tag for mpi in harness.load_mpis(options.build) if mpi.family == OMPIO]
+    if tag := options.open_mpi or max(known, default=None):
         mpis[OMPIO] = launch.choose_mpi(options.build, tag)
     for mpi in mpis.values():
         for program in {pattern.program for pattern in options.patterns}:
@@ -168,9 +182,9 @@ def parse_options():
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
     parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
-    parser.add_argument("--log-size", default="128M", help="of a rank, in pmio's log")
+    parser.add_argument("--log-size", default="256M", help="of a rank, in pmio's log")
     parser.add_argument("--dd-mib", type=int, default=64, help="of each host's dd")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds of one run; a contestant that takes longer is left out")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds of one run")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
     options = parser.parse_args()
@@ -182,12 +196,15 @@ def parse_options():
 
 
 def write_results(options, mpis, session, summaries):
-    results = {"mpis": [mpi.tag for mpi in mpis.values()], "ranks": RANKS, "hosts": len(HOSTS), "repetitions": options.repetitions,
-               "results": summaries, "failures": session.failures}  # fmt: skip
+    results = {"mpis": [mpi.tag for mpi in mpis.values()], "ranks": RANKS, "hosts": len(HOSTS),
+               "repetitions": options.repetitions, "results": summaries, "failures": session.failures}  # fmt: skip
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
-    if options.figure:
-        subprocess.run([PYTHON, ROOT / "bench" / "figure.py", options.json, options.figure], check=True)
+
+
+def run_figure(*arguments):
+    if subprocess.run([PYTHON, ROOT / "bench" / "figure.py", *arguments], check=False).returncode != 0:
+        raise SystemExit("nodes: no figure")
 
 
 def main():
@@ -197,6 +214,8 @@ def main():
     except TestbedError as error:
         raise SystemExit(f"nodes: {error}") from None
     tags = " and ".join(mpi.tag for mpi in mpis.values())
+    if options.figure:
+        run_figure("--check")  # now, not after a quarter of an hour
     summaries = []
     with hosts.testbed(compute=len(HOSTS), servers=SERVERS) as bed:
         session = Session(options, bed, mpis)
@@ -212,10 +231,11 @@ def main():
             comparison.print_summary(summaries[-1], f"all {RANKS} ranks")
             if options.json:
                 write_results(options, mpis, session, summaries)
+    if options.figure:
+        run_figure(options.json, options.figure)
     for failure in session.failures:
         print(f"left out: {failure}")
-    return 1 if session.failures else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -44,6 +44,8 @@ foreach(tag IN LISTS tags)
   set_tests_properties(testbed.slurm_recover.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   add_test(NAME testbed.layout.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../layout.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
   set_tests_properties(testbed.layout.${tag} PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  # The benchmark with small amounts: every byte is right, also of 2-D tiles and HDF5, on four hosts.
+  pmio_add_nightly_test(testbed.nodes_bench.${tag} 900 ../bench/nodes.py --mpi ${tag} --divide 64 --repetitions 1)
   # Only where Ceph is installed: testbed/setup-ceph.
   pmio_add_nightly_test(testbed.layout_ceph.${tag} 600 layout.py --mpi ${tag} --fs ceph)
   pmio_add_nightly_test(testbed.across_hosts_ceph.${tag} 600 across_hosts.py --mpi ${tag} --fs ceph)
