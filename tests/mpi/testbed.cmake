@@ -30,14 +30,14 @@ foreach(tag IN LISTS tags)
   add_test(NAME testbed.across_nodes.crash.${tag} COMMAND ${across_nodes} crash --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 3)
   set_tests_properties(testbed.across_nodes.differential.${tag} testbed.across_nodes.crash.${tag}
     PROPERTIES LABELS testbed TIMEOUT 900 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
-  add_test(NAME testbed.handed_on_hosts.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../across_hosts.py
-    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --program handed_on_hosts --across-nodes)
   # A few failures; all of them, in earnest, at night.
   add_test(NAME testbed.failures.${tag} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../failures.py
-    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --away 5 host-disk:write storage:close master:drain)
-  set_tests_properties(testbed.handed_on_hosts.${tag} testbed.failures.${tag}
+    --build ${CMAKE_BINARY_DIR} --mpi ${tag} --away 5 host-disk:write storage:close)
+  set_tests_properties(testbed.failures.${tag}
     PROPERTIES LABELS testbed TIMEOUT 900 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   pmio_add_nightly_test(testbed.failures_all.${tag} 7200 failures.py --mpi ${tag} --rounds 2)
+  # Plain MPI-IO, too, was seen to fail it on MooseFS: what a client has cached is old for a second.
+  pmio_add_nightly_test(testbed.handed_on_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program handed_on_hosts --across-nodes)
   # Jobs of one rank, which MPICH starts without a word about its process manager.
   add_test(NAME testbed.slurm_recover.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../slurm_recover.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
