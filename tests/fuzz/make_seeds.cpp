@@ -1,6 +1,6 @@
 // Writes the seed corpora, those in tests/fuzz/corpus too: make_seeds <directory>. Valid segments of some
-// shapes in the fuzzer's input form, ledgers, control blocks, hints, layouts, and whole log directories. What
-// is zero at the end of an input is left out: the fuzzers put it back.
+// shapes in the fuzzer's input form, ledgers, control blocks, hints, layouts, nodes notes and journals, and
+// whole log directories. What is zero at the end of an input is left out: the fuzzers put it back.
 #include <stdlib.h>
 
 #include <cstdio>
@@ -11,8 +11,10 @@
 #include "input.h"
 #include "layout/layout.h"
 #include "log/ledger.h"
+#include "log/nodes_note.h"
 #include "log/segment.h"
 #include "peer/frame.h"
+#include "recover/journal.h"
 
 namespace fs = std::filesystem;
 using namespace pmio;
@@ -72,15 +74,36 @@ static bool make_segments(const fs::path& corpus, Medium& medium) {
   return true;
 }
 
+static std::vector<char> file_behind(char mode, const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> input{mode};
+  input.insert(input.end(), std::istreambuf_iterator<char>(file), {});
+  return input;
+}
+
+static bool make_nodes(const fs::path& corpus, Medium& medium) {
+  const NodePlace place{0, 2, {0, 1}, {{"a", {0, 1}}, {"b", {2}}}};
+  if (!write_nodes_note(medium, "nodes", {place, {1, 2, 3}, "/data/out.nc"}).ok()) return false;
+  for (const char mode : {char{0}, char{2}})
+    write_file(corpus / "nodes" / (mode == 0 ? "note" : "note-put-right"),
+               file_behind(mode, medium.directory() + "/nodes"));
+  const std::string path = medium.directory() + "/journal";
+  auto journal = Journal::open(path, place, 7);
+  const Journal::Claim claims[] = {{{0, 8, 0, 1}, 7, 0}, {{100, 8, 24, 5}, 8, 1}};
+  if (!journal.ok() || !(**journal).add_claims(0, claims).ok()) return false;
+  write_file(corpus / "nodes" / "journal", file_behind(1, path));
+  if (!(**journal).finish(0).ok()) return false;
+  write_file(corpus / "nodes" / "journal-one-done", file_behind(3, path));
+  return true;
+}
+
 static bool make_ledgers(const fs::path& corpus, Medium& medium) {
   auto ledger = Ledger::create(medium, "ledger", 4);
   for (uint32_t round = 0; ledger.ok() && round < 3; ++round) {
     LedgerState state;
     state.entries.resize(round, {round, 1, 2, 3});
     if (!ledger->update(state).ok()) return false;
-    std::ifstream file(medium.directory() + "/ledger", std::ios::binary);
-    std::vector<char> input{static_cast<char>(round & 1)};
-    input.insert(input.end(), std::istreambuf_iterator<char>(file), {});
+    std::vector<char> input = file_behind(static_cast<char>(round & 1), medium.directory() + "/ledger");
     // The second half is found by its place.
     if (round < 2) input = trimmed(std::move(input));
     write_file(corpus / "ledger" / ("round" + std::to_string(round)), input);
@@ -135,7 +158,7 @@ static void make_frames(const fs::path& corpus) {
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_seeds <directory>\n"), 2;
   const fs::path corpus = argv[1];
-  for (const char* name : {"segment", "ledger", "control", "hints", "layout", "directory", "frame"})
+  for (const char* name : {"segment", "ledger", "control", "hints", "layout", "directory", "frame", "nodes"})
     fs::create_directories(corpus / name);
   make_texts(corpus);
   make_layouts(corpus);
@@ -143,7 +166,8 @@ int main(int argc, char** argv) {
   std::string scratch = fs::temp_directory_path() / "pmio-seeds-XXXXXX";
   if (mkdtemp(scratch.data()) == nullptr) return std::perror("mkdtemp"), 1;
   auto medium = open_medium(scratch, Durability::none);
-  const bool made = medium.ok() && make_segments(corpus, **medium) && make_ledgers(corpus, **medium);
+  const bool made = medium.ok() && make_segments(corpus, **medium) && make_ledgers(corpus, **medium) &&
+                    make_nodes(corpus, **medium);
   fs::remove_all(scratch);
   return made ? 0 : 1;
 }
