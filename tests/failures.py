@@ -34,7 +34,7 @@ AWAY = 15  # seconds of a link or a server
 SILENCE = 30  # seconds after which a host that says nothing is given up (src/peer/connection.h)
 STOPPED = 300  # likewise a process that says nothing
 PATIENCE = 20  # seconds more, on a busy machine
-CHUNK_LOCK = 120  # seconds for which MooseFS keeps the lock of a dead client on a chunk that it wrote
+MORE = 120  # seconds that further questions to a dead host, and MooseFS, where it was writing, may add
 CALLS = 360  # of a job that is to go on
 LOCAL = "/mnt/local/pmio"
 STORAGE = ("s1", "s2")
@@ -169,14 +169,14 @@ class Case:
             return [rank for rank in [*self.job.progress.within_a_write(), *closing] if rank in survivors]
 
         self.job.wait_gone(bound + PATIENCE)
-        while in_pmio() and self.job.ranks() and time.monotonic() - begin < bound + CHUNK_LOCK + PATIENCE:
+        while in_pmio() and self.job.ranks() and time.monotonic() - begin < bound + MORE + PATIENCE:
             time.sleep(0.5)
         want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang\n{self.job.said()}")
         how = "waits in MPI" if self.job.ranks() else "has ended"
         seconds = time.monotonic() - begin
         print(f"  {self.name}: {seconds:.0f} s after the failure the job {how}: {self.job.said().strip()[:300]}", flush=True)
         self.job.end()
-        want(not self.job.wait_gone(CHUNK_LOCK), "ranks outlive SIGKILL")
+        want(not self.job.wait_gone(MORE), "ranks outlive SIGKILL")
 
     # Recovery.
 
