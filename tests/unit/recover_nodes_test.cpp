@@ -69,8 +69,9 @@ class RecoverNodes : public RecoverTest, public testing::WithParamInterface<int>
       if (one.call <= finished) drained[{one.rank, 0}]++;
     }
     job.ledger(target, drained, 0, finished);
-    const NodesNote note{
-        {node, 2, {2 * node, 2 * node + 1}, {{"first", {0, 1}}, {"second", {2, 3}}}}, identity(target), target};
+    const NodesNote note{{node, 2, {2 * node, 2 * node + 1}, {{"first", {0, 1}}, {"second", {2, 3}}}},
+                         identity(target),
+                         target};
     ASSERT_TRUE(write_nodes_note(*job.medium, "nodes-" + file_key(identity(target)), note).ok());
   }
 
