@@ -69,8 +69,7 @@ Status Cluster::drain(uint64_t file, uint64_t calls) {
     }
   }
   if (mine == nullptr) mine = std::make_unique<Leaders>(addresses_, options_.token, options_.place.node);
-  const Status status =
-      mine->ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
+  Status status = mine->ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
   const std::lock_guard lock(mutex_);
   for_drains_.push_back(std::move(mine));
   return status;
