@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/quiet_thread.h"
 #include "cluster/plan.h"
-#include "cluster/task_thread.h"
 
 namespace pmio {
 

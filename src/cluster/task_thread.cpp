@@ -1,20 +1,10 @@
 #include "cluster/task_thread.h"
 
-#include <signal.h>
-
 #include <utility>
 
-namespace pmio {
+#include "base/quiet_thread.h"
 
-std::thread quiet_thread(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits it
-  std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
+namespace pmio {
 
 TaskThread::TaskThread(std::function<void()> idle)
     : idle_(std::move(idle)), thread_(quiet_thread([this] { loop(); })) {}

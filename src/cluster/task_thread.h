@@ -31,7 +31,4 @@ class TaskThread {
   std::thread thread_;
 };
 
-// Starts a thread in which all signals are blocked.
-std::thread quiet_thread(std::function<void()> body);
-
 }  // namespace pmio

@@ -1,10 +1,9 @@
 #include "node/background.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 
+#include "base/quiet_thread.h"
 #include "node/file_impl.h"
 
 namespace pmio {
@@ -13,15 +12,7 @@ constexpr auto kTick = std::chrono::milliseconds(10);
 constexpr uint64_t kIdleNs = 40'000'000;      // a file that nobody appends to for so long is drained
 constexpr uint64_t kRetryNs = 1'000'000'000;  // after a failed drain
 
-Background::Background(Job::Impl* job) : job_(job) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all,
-                  &before);  // the new thread inherits it: the program's signals stay the program's
-  thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+Background::Background(Job::Impl* job) : job_(job), thread_(quiet_thread([this] { loop(); })) {}
 
 Background::~Background() {
   {

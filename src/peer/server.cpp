@@ -1,11 +1,10 @@
 #include "peer/server.h"
 
-#include <signal.h>
-
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/quiet_thread.h"
 #include "peer/interface.h"
 #include "peer/reply_channel.h"
 #include "peer/service.h"
@@ -34,18 +33,12 @@ class PeerServer::Impl {
  public:
   Impl(PeerAddress address, std::unique_ptr<PeerService> service)
       : address_(address), service_(std::move(service)) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all,
-                    &before);  // the new thread inherits it: the program's signals stay its own
     try {
-      thread_ = std::thread([this] { service_->run(); });
+      thread_ = quiet_thread([this] { service_->run(); });
     } catch (const std::system_error& failure) {
       failed_ =
           Status::from_errno(failure.code().value(), "cannot start the thread that answers other nodes");
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   ~Impl() {
     service_->stop();
