@@ -18,9 +18,8 @@ PeerAddress Cluster::address() const { return service_ != nullptr ? service_->ad
 
 void Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members) {
   options_.place.members = std::move(members);
-  addresses_.assign(leaders.begin(), leaders.end());
   leaders_ = std::make_unique<Leaders>(leaders, options_.token, options_.place.node);
-  if (service_ != nullptr) service_->connect(leaders, options_.token);
+  if (service_ != nullptr) service_->connect(*leaders_);
 }
 
 void Cluster::stop() { service_.reset(); }
@@ -68,7 +67,7 @@ Status Cluster::drain(uint64_t file, uint64_t calls) {
       for_drains_.pop_back();
     }
   }
-  if (mine == nullptr) mine = std::make_unique<Leaders>(addresses_, options_.token, options_.place.node);
+  if (mine == nullptr) mine = leaders_->more();
   Status status = mine->ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
   const std::lock_guard lock(mutex_);
   for_drains_.push_back(std::move(mine));

@@ -48,7 +48,6 @@ class Cluster : public Neighbours {
 
   Options options_;  // constant once connected
   std::unique_ptr<Service> service_;
-  std::vector<PeerAddress> addresses_;
   std::unique_ptr<Leaders> leaders_;
   std::mutex mutex_;  // guards the rest
   // Every drain has one of its own: it may wait for ranks that another drain of this process holds up.

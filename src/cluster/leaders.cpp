@@ -1,14 +1,21 @@
 #include "cluster/leaders.h"
 
+#include <utility>
+
 namespace pmio {
 
-Leaders::Leaders(std::span<const PeerAddress> addresses, const PeerToken& token, uint32_t my_node) {
-  for (const PeerAddress& address : addresses) {
+Leaders::Leaders(std::vector<Peer> leaders, const PeerToken& token, uint32_t my_node)
+    : leaders_(std::move(leaders)), token_(token), my_node_(my_node) {
+  for (const Peer& leader : leaders_) {
     const auto node = static_cast<uint32_t>(connections_.size());
-    connections_.push_back(std::make_unique<PeerConnection>(address, token, my_node));
+    connections_.push_back(std::make_unique<PeerConnection>(leader, token, my_node));
     all_.push_back(node);
     if (node != my_node) others_.push_back(node);
   }
+}
+
+std::unique_ptr<Leaders> Leaders::more() const {
+  return std::unique_ptr<Leaders>(new Leaders(leaders_, token_, my_node_));
 }
 
 Result<std::vector<std::byte>> Leaders::ask(uint32_t node, Request kind, const MessageWriter& message) {

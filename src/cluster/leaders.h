@@ -16,7 +16,10 @@ constexpr uint32_t kCoordinator = 0;  // the node whose leader it is
 class Leaders {
  public:
   // By node.
-  Leaders(std::span<const PeerAddress> addresses, const PeerToken& token, uint32_t my_node);
+  Leaders(std::span<const PeerAddress> leaders, const PeerToken& token, uint32_t my_node)
+      : Leaders(std::vector<Peer>(leaders.begin(), leaders.end()), token, my_node) {}
+  // Other connections to the same leaders, for questions that must not wait for these.
+  std::unique_ptr<Leaders> more() const;
   uint32_t count() const { return static_cast<uint32_t>(connections_.size()); }
   Result<std::vector<std::byte>> ask(uint32_t node, Request kind, const MessageWriter& message);
   // All of `nodes` at once; the results in the same order. One message for all, or one each.
@@ -26,6 +29,10 @@ class Leaders {
   std::span<const uint32_t> others() const { return others_; }
 
  private:
+  Leaders(std::vector<Peer> leaders, const PeerToken& token, uint32_t my_node);
+  const std::vector<Peer> leaders_;
+  const PeerToken token_;
+  const uint32_t my_node_;
   std::vector<std::unique_ptr<PeerConnection>> connections_;
   std::vector<uint32_t> all_, others_;
 };

@@ -34,11 +34,10 @@ Service::~Service() {
   done.get_future().wait();
 }
 
-void Service::connect(std::span<const PeerAddress> leaders, const PeerToken& token) {
-  leaders_ = std::make_unique<Leaders>(leaders, token, node_);
+void Service::connect(const Leaders& leaders) {
+  leaders_ = leaders.more();
   part_ = std::make_unique<RoundPart>(job_, *leaders_, node_);
-  if (node_ == 0)
-    coordinator_ = std::make_unique<Coordinator>(std::make_unique<Leaders>(leaders, token, node_));
+  if (node_ == 0) coordinator_ = std::make_unique<Coordinator>(leaders.more());
 }
 
 TaskThread& Service::thread_of(Request kind) {

@@ -19,7 +19,7 @@ class Service {
   static Result<std::unique_ptr<Service>> start(Job& job, const std::string& interface,
                                                 const PeerToken& token, uint32_t node);
   PeerAddress address() const { return server_->address(); }
-  void connect(std::span<const PeerAddress> leaders, const PeerToken& token);
+  void connect(const Leaders& leaders);
   ~Service();
 
  private:

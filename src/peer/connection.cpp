@@ -7,9 +7,9 @@
 
 namespace pmio {
 
-PeerConnection::PeerConnection(const PeerAddress& address, const PeerToken& token, uint32_t my_node,
+PeerConnection::PeerConnection(const Peer& peer, const PeerToken& token, uint32_t my_node,
                                std::chrono::milliseconds dead_after, std::chrono::seconds silent_after)
-    : exchange_(std::make_unique<Exchange>(address, token, my_node, dead_after, silent_after)) {}
+    : exchange_(std::make_unique<Exchange>(peer, token, my_node, dead_after, silent_after)) {}
 PeerConnection::~PeerConnection() = default;
 
 PeerAnswer PeerConnection::call(uint32_t kind, std::span<const std::byte> payload) {

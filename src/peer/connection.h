@@ -2,6 +2,7 @@
 // does wait for an answer, as long as it takes, from one that says now and then that it is working on it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,31 @@ class Exchange;
 
 using PeerAnswer = Result<std::vector<std::byte>>;
 
+// Whether a peer was given up a short while ago because it said nothing: one question after the other need
+// not wait for it anew. Threads: any.
+class PeerSilence {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void note(Clock::duration how_long) {
+    until_.store((Clock::now() + how_long).time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  void heard() { until_.store(0, std::memory_order_relaxed); }
+  bool given_up() const {
+    const auto until = until_.load(std::memory_order_relaxed);
+    return until != 0 && Clock::now().time_since_epoch().count() < until;
+  }
+
+ private:
+  std::atomic<Clock::rep> until_{0};
+};
+
+// Copies are the same peer, and share what is known of its silence.
+struct Peer {
+  Peer(const PeerAddress& at) : address(at) {}  // NOLINT(google-explicit-constructor): an address is one
+  PeerAddress address;
+  std::shared_ptr<PeerSilence> silence = std::make_shared<PeerSilence>();
+};
+
 // Connects at the first call, and at the next one after a failure. One call at a time; others wait for their
 // turn.
 //
@@ -25,16 +51,16 @@ using PeerAnswer = Result<std::vector<std::byte>>;
 // same.
 //   ECONNREFUSED, EHOSTUNREACH, ...  it cannot be reached
 //   ECONNRESET                       it went away, or disconnected us for being too slow (peer/server.h)
-//   ETIMEDOUT                        nothing was heard of its host for dead_after; or it took neither our
-//   connection nor
-//                                    more of our request for so long; or its process said nothing for
-//                                    silent_after, of seconds in which this one was running
+//   ETIMEDOUT                        nothing was heard of its host for dead_after; it took neither our
+//                                    connection nor more of our request for so long; its process said nothing
+//                                    for silent_after, of seconds in which this one was running; or that has
+//                                    just been found out by another call, which is known for dead_after
 //   EACCES, EPROTO                   one of the sides has not the job's token; the peer talks nonsense
 //   EMSGSIZE                         the payload is larger than kMaxPayload; nothing was sent
 //   any other                        the peer's answer, with its text if it gave one
 class PeerConnection {
  public:
-  PeerConnection(const PeerAddress& address, const PeerToken& token, uint32_t my_node,
+  PeerConnection(const Peer& peer, const PeerToken& token, uint32_t my_node,
                  std::chrono::milliseconds dead_after = std::chrono::seconds(30),
                  std::chrono::seconds silent_after = std::chrono::minutes(5));
   PeerConnection(const PeerConnection&) = delete;

@@ -12,9 +12,9 @@ namespace pmio {
 constexpr std::chrono::seconds kSecond{1};
 constexpr size_t kScratchBytes = size_t{64} << 10;
 
-Exchange::Exchange(const PeerAddress& address, const PeerToken& token, uint32_t node,
+Exchange::Exchange(const Peer& peer, const PeerToken& token, uint32_t node,
                    std::chrono::milliseconds dead_after, std::chrono::seconds silent_after)
-    : address_(address),
+    : peer_(peer),
       token_(token),
       hello_{client_half(token), node, 0},
       dead_after_(dead_after),
@@ -34,14 +34,19 @@ void Exchange::begin(uint32_t kind, std::span<const std::byte> payload) {
   payload_ = payload;
   status_ = Status();
   if (payload.size() > kMaxPayload) {
-    status_ = Status::from_errno(EMSGSIZE, "request to node at " + to_string(address_));
+    status_ = Status::from_errno(EMSGSIZE, "request to node at " + to_string(peer_.address));
+    stage_ = Stage::done;
+  } else if (peer_.silence->given_up()) {
+    status_ = Status::from_errno(ETIMEDOUT,
+                                 "node at " + to_string(peer_.address) + " was given up, for its silence");
+    socket_ = FileDescriptor();
     stage_ = Stage::done;
   } else if (socket_.ok()) {
     begin_request();
   } else {
     stage_ = Stage::connecting;
     deadline_ = Clock::now() + dead_after_;
-    socket_ = FileDescriptor(socket(address_.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    socket_ = FileDescriptor(socket(peer_.address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket_.ok()) return fail(errno, "cannot be asked");
     set_options(socket_.get(), dead_after_);
   }
@@ -73,7 +78,7 @@ void Exchange::advance(std::span<std::byte> scratch) {
 }
 
 bool Exchange::connected() {
-  const int failed = connect_to(socket_.get(), address_);
+  const int failed = connect_to(socket_.get(), peer_.address);
   if (failed == EINPROGRESS || failed == EAGAIN) return false;
   if (failed != 0) return fail(failed, "cannot be reached"), false;
   stage_ = Stage::greeting;
@@ -85,6 +90,7 @@ bool Exchange::connected() {
 // False: nonsense.
 bool Exchange::take(std::span<const std::byte> bytes) {
   silent_ = {};
+  peer_.silence->heard();
   if (!all_sent_) return false;  // nothing may come before
   while (!bytes.empty()) {
     if (reader_.state() == FrameReader::State::complete) return false;  // and nothing after the frame
@@ -139,7 +145,7 @@ void Exchange::answered() {
   const uint32_t error = reader_.header().word;
   if (error > kMaxErrno) return fail(EPROTO, "does not talk as a node of this job");
   if (error != 0) {
-    const std::string peer = "node at " + to_string(address_);
+    const std::string peer = "node at " + to_string(peer_.address);
     const std::string text = printable(reader_.payload());
     status_ = Status::from_errno(static_cast<int>(error), peer + " answers");
     if (!text.empty()) status_ = Status(status_.code(), peer + ": " + text, static_cast<int>(error));
@@ -148,7 +154,8 @@ void Exchange::answered() {
 }
 
 void Exchange::fail(int error, const char* what) {
-  status_ = Status::from_errno(error, "node at " + to_string(address_) + " " + what);
+  status_ = Status::from_errno(error, "node at " + to_string(peer_.address) + " " + what);
+  if (error == ETIMEDOUT) peer_.silence->note(dead_after_);
   socket_ = FileDescriptor();
   stage_ = Stage::done;
 }

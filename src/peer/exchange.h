@@ -20,8 +20,8 @@ class Exchange {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Exchange(const PeerAddress& address, const PeerToken& token, uint32_t node,
-           std::chrono::milliseconds dead_after, std::chrono::seconds silent_after);
+  Exchange(const Peer& peer, const PeerToken& token, uint32_t node, std::chrono::milliseconds dead_after,
+           std::chrono::seconds silent_after);
   void acquire();  // waits until nobody else has it
   void release();
 
@@ -46,7 +46,7 @@ class Exchange {
   bool welcomed();
   void answered();
 
-  const PeerAddress address_;
+  const Peer peer_;
   const PeerToken token_;
   const Hello hello_;
   const std::chrono::milliseconds dead_after_;

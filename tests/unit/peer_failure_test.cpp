@@ -61,6 +61,7 @@ class SilentProcess {
     ::kill(process_, SIGSTOP);
     EXPECT_EQ(waitpid(process_, nullptr, WUNTRACED), process_);
   }
+  void go_on() const { ::kill(process_, SIGCONT); }
   const PeerAddress& address() const { return address_; }
 
  private:
@@ -94,6 +95,23 @@ TEST(PeerFailure, AStoppedServersAnswerIsWaitedForButNotItsGreetingNorRoomForMor
   EXPECT_EQ(waiting.wait_for(2s), std::future_status::timeout);
   process.kill();
   EXPECT_EQ(waiting.get().status().system_errno(), ECONNRESET);
+}
+
+TEST(PeerFailure, AnotherQuestionDoesNotWaitAnewForWhoWasGivenUpButALaterOneDoes) {
+  SilentProcess process;
+  const Peer peer(process.address());
+  const auto connect = [&] { return PeerConnection(peer, token(), 0, 1s); };
+  process.stop();
+  const auto first = connect().call(2, {}).status();
+  EXPECT_NE(first.message().find("does not greet"), std::string::npos) << first.message();
+  const auto second = connect().call(2, {}).status();
+  EXPECT_EQ(second.system_errno(), ETIMEDOUT);
+  EXPECT_NE(second.message().find("given up"), std::string::npos) << second.message();
+  // Another one's knowledge is not this one's.
+  EXPECT_NE(PeerConnection(process.address(), token(), 0, 1s).call(2, {}).status().message().find("greet"),
+            std::string::npos);
+  process.go_on();
+  while (!connect().call(2, {}).ok()) std::this_thread::sleep_for(100ms);
 }
 
 TEST(PeerFailure, AStoppedProcessIsNotWaitedForBeyondTheLimitButOneThatWorksIs) {
