@@ -39,6 +39,7 @@ class Job:
         self.progress = crash.Progress(self.progress_file, RANKS)
         self.program = options.build / "tests" / "mpi" / f"crash_writer-{options.mpi.tag}"
         self.launcher = None
+        self.seen = set()
 
     def start(self, calls, **settings):
         words = [hosts.COMMAND, "--name", self.bed.name, *launch(self.options), *under_pmio(self.options, **settings)]
@@ -54,6 +55,7 @@ class Job:
                 words = (process / "cmdline").read_bytes().split(b"\0")
                 if b"crash_writer" in words[0] and str(self.progress_file).encode() in words:
                     found.append(int(process.name))
+        self.seen.update(found)
         return found
 
     def running(self):
@@ -79,11 +81,9 @@ class Job:
         return reached()
 
     def wait_gone(self, seconds):
-        """The ranks that are still there after at most that long."""
-        deadline = time.monotonic() + seconds
-        while (left := self.ranks()) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        return left
+        """The ranks that are still there after at most that long; one whose threads end later than it does is."""
+        self.ranks()
+        return mpi_processes.wait_gone(self.seen, seconds)
 
     def end(self, seconds=0):
         """The launcher's exit code if it ended in that time; None if it was killed, with all ranks."""
