@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Two hosts, two ranks on each, pmio_across_nodes=on: the files, and what a crash leaves of them.
+"""Several hosts, pmio_across_nodes=on: the files, and what a crash leaves of them.
 
-  across_nodes.py differential --mpi mpich-5.0.2 --seeds 1-3   every value and file as a plain run on one host has it
+  across_nodes.py differential --mpi mpich-5.0.2 --seeds 1-3   every value and file as a plain run on one host has it;
+                                                               --hosts 4 --ranks 16, for example
   across_nodes.py crash --mpi mpich-5.0.2 --kills 4            every acknowledged write is there after `pmio recover` on
                                                                each host, in any order and at once
 """
@@ -30,16 +31,17 @@ def compare(bed, options, scratch):
     bed.must("on", HOSTS[0], "mkdir", "/mnt/pfs/files")
     program = options.build / "tests" / "mpi" / f"differential-{options.mpi.tag}"
     arguments = ["--dir", "/mnt/pfs/files", "--record", scratch / "record", "--seed", first, "--seeds", count, "--ops", options.ops, *options.restrictions]
-    code, output = bed.run(*spanning_job.launch(options), *spanning_job.under_pmio(options), program, *arguments, timeout=SECONDS)
-    found = [differential.read_lines(scratch / f"record.{rank}") for rank in range(RANKS)]
+    launch = spanning_job.launch(options, options.ranks, options.hosts)
+    code, output = bed.run(*launch, *spanning_job.under_pmio(options), program, *arguments, timeout=SECONDS + options.timeout * count)
+    found = [differential.read_lines(scratch / f"record.{rank}") for rank in range(options.ranks)]
     if code != 0:
         return [f"exit {code}\n{output}\n{differential.last_lines(found)}"]
     complaints = []
     for seed in range(first, last + 1):
         wanted, got = differential.of_seed(expected, seed), differential.of_seed(found, seed)
         if where := differential.first_difference(wanted, got):
-            complaints.append(f"seed {seed}: plain on one host (-) and pmio on two (+) differ\n{differential.describe(wanted, got, where)}")
-    return complaints + [f"left: {name}" for name in spanning_job.leftovers(bed)]
+            complaints.append(f"seed {seed}: plain on one host (-) and pmio on several (+) differ\n{differential.describe(wanted, got, where)}")
+    return complaints + [f"left: {name}" for name in spanning_job.leftovers(bed, options.hosts)]
 
 
 # Crashes
@@ -89,11 +91,16 @@ def parse():
     parser.add_argument("--mpi", required=True, help="tag of the MPI")
     parser.add_argument("--seeds", default="1-3", type=lambda text: tuple(int(word) for word in text.split("-")))
     parser.add_argument("--ops", default=40, type=int)
+    parser.add_argument("--hosts", default=len(HOSTS), type=int, help="of the differential test; crashes are of two")
+    parser.add_argument("--ranks", default=RANKS, type=int, help="of the differential test, on all hosts together")
     parser.add_argument("--kills", default=3, type=int)
     parser.add_argument("--first", default=0, type=int, help="number of the first kill")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    options.ranks, options.restrictions, options.timeout = RANKS, ["--by-all"], 60
+    if options.ranks % options.hosts:
+        parser.error("--ranks is not a multiple of --hosts")
+    options.hosts = [f"c{number + 1}" for number in range(options.hosts)]
+    options.restrictions, options.timeout = ["--by-all"], 60
     options.reference_build, options.work = None, None
     options.reference_mpi = None
     options.reference, options.mpi = differential.choose_mpis(options)
@@ -105,11 +112,11 @@ def main():
     options = parse()
     scratch = Path(tempfile.mkdtemp(prefix="pmio-across-nodes-", dir="/tmp"))
     try:
-        with hosts.testbed(compute=len(HOSTS), servers=2) as bed:
+        with hosts.testbed(compute=len(options.hosts), servers=2) as bed:
             complaints = (compare if options.what == "differential" else kill_often)(bed, options, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    print("\n".join(complaints) or f"{options.mpi.tag}: {options.what} on two hosts: nothing to complain of")
+    print("\n".join(complaints) or f"{options.mpi.tag}: {options.what} on {len(options.hosts)} hosts: nothing to complain of")
     return 1 if complaints else 0
 
 

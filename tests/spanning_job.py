@@ -15,8 +15,8 @@ SECONDS = 300  # that a job or a recovery may take
 NOT_ALL_NODES = 3  # exit code of a recovery that has brought in all that there is on its node
 
 
-def launch(options):
-    return ["mpiexec", "--build", options.build, "--mpi", options.mpi.tag, "-n", RANKS, "--ppn", RANKS // len(HOSTS)]
+def launch(options, ranks=RANKS, hosts=HOSTS):
+    return ["mpiexec", "--build", options.build, "--mpi", options.mpi.tag, "-n", ranks, "--ppn", ranks // len(hosts)]
 
 
 def under_pmio(options, **settings):
@@ -24,10 +24,10 @@ def under_pmio(options, **settings):
     return ["env", *words, options.build / "bin" / "pmio", "run", "--"]
 
 
-def leftovers(bed):
+def leftovers(bed, hosts=HOSTS):
     """Names of logs and journals that are still there."""
-    found = [bed.must("on", host, "find", "/dev/shm", "/mnt/local", "-name", "job-*").split() for host in HOSTS]
-    return [*sum(found, []), *bed.must("on", HOSTS[0], "find", "/mnt/pfs", "-name", ".pmio-*").split()]
+    found = [bed.must("on", host, "find", "/dev/shm", "/mnt/local", "-name", "job-*").split() for host in hosts]
+    return [*sum(found, []), *bed.must("on", hosts[0], "find", "/mnt/pfs", "-name", ".pmio-*").split()]
 
 
 class Job:
