@@ -91,31 +91,46 @@ Status RoundPart::write_own(const std::vector<Share>& shares) {
   return {};
 }
 
-Status RoundPart::fetch_from(uint64_t file, uint64_t window, uint32_t node, Fetched* fetched) {
-  for (PiecesBody wanted{window, 0};;) {
-    auto answer = leaders_.ask(node, Request::pieces, MessageWriter().put(file).put(wanted));
-    if (!answer.ok()) return answer.status();
-    fetched->answers.push_back(std::move(answer).value());
-    MessageReader reader(fetched->answers.back());
-    PiecesAnswer head{};
-    std::vector<PieceBody> bodies;
-    if (!reader.get(&head) || !reader.get_list(&bodies)) return nonsense();
-    for (const PieceBody& body : bodies) {
-      if (!sensible(body.range, window)) return nonsense();
-      const auto data = reader.get_bytes(body.range.bytes());
-      if (!reader.ok()) return nonsense();
-      fetched->pieces.push_back({body.range, body.stamp, static_cast<uint32_t>(body.rank), data.data()});
-    }
-    if (head.next == 0) return {};
-    if (head.next <= wanted.from) return nonsense();
-    wanted.from = head.next;
+// What one answer brings. *next: the number of the first piece that is still missing; 0: none.
+Status RoundPart::take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
+                              uint64_t* next) {
+  fetched->answers.push_back(std::move(answer));
+  MessageReader reader(fetched->answers.back());
+  PiecesAnswer head{};
+  std::vector<PieceBody> bodies;
+  if (!reader.get(&head) || !reader.get_list(&bodies)) return nonsense();
+  for (const PieceBody& body : bodies) {
+    if (!sensible(body.range, wanted.window)) return nonsense();
+    const auto data = reader.get_bytes(body.range.bytes());
+    if (!reader.ok()) return nonsense();
+    fetched->pieces.push_back({body.range, body.stamp, static_cast<uint32_t>(body.rank), data.data()});
   }
+  if (head.next != 0 && head.next <= wanted.from) return nonsense();
+  *next = head.next;
+  return {};
 }
 
+// From all nodes at once, a part of each at a time.
 Result<RoundPart::Fetched> RoundPart::fetch(uint64_t file, const Share& share) {
   Fetched fetched;
-  for (const uint32_t node : share.nodes) {
-    if (node != node_) PMIO_TRY(fetch_from(file, share.window, node, &fetched));
+  std::vector<uint32_t> nodes = share.nodes;
+  std::erase(nodes, node_);
+  std::vector<PiecesBody> wanted(nodes.size(), {share.window, 0});
+  while (!nodes.empty()) {
+    std::vector<MessageWriter> questions;
+    for (const PiecesBody& body : wanted) questions.push_back(MessageWriter().put(file).put(body));
+    auto answers = leaders_.ask_all(nodes, Request::pieces, questions);
+    size_t left = 0;
+    for (size_t i = 0; i < answers.size(); i++) {
+      if (!answers[i].ok()) return answers[i].status();
+      uint64_t next = 0;
+      PMIO_TRY(take_pieces(wanted[i], std::move(answers[i]).value(), &fetched, &next));
+      if (next == 0) continue;
+      nodes[left] = nodes[i];
+      wanted[left++] = {share.window, next};
+    }
+    nodes.resize(left);
+    wanted.resize(left);
   }
   return fetched;
 }

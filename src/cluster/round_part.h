@@ -41,7 +41,8 @@ class RoundPart {
   Status write_own(const std::vector<Share>& shares);
   Status write_shared(const std::vector<Share>& shares, std::vector<uint64_t>* mixed);
   Result<Fetched> fetch(uint64_t file, const Share& share);
-  Status fetch_from(uint64_t file, uint64_t window, uint32_t node, Fetched* fetched);
+  static Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
+                            uint64_t* next);
 
   Job& job_;
   Leaders& leaders_;
