@@ -1,8 +1,12 @@
 #include "cluster/message.h"
 
+#include <cerrno>
+
 #include "drain/run.h"
 
 namespace pmio {
+
+Status nonsense() { return {Code::io, "a message of another node makes no sense", EPROTO}; }
 
 bool sensible(const Vector& range, uint64_t window) {
   constexpr auto kWindow = static_cast<int64_t>(kWindowBytes);

@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/status.h"
 #include "drain/interval.h"
 #include "extent/pattern.h"
 
@@ -150,6 +151,9 @@ struct PieceBody {
   uint64_t rank;
 };
 // finish: list of NodeRound::Foreign. end: nothing where the round was finished, else an errno (uint64_t).
+
+// What a message that cannot be one of these is answered with, or an answer taken for.
+Status nonsense();
 
 // Whether a piece that came from outside may be believed: within a window, its blocks in order.
 bool sensible(const Vector& range, uint64_t window);

@@ -5,11 +5,6 @@
 #include <future>
 
 namespace pmio {
-namespace {
-
-Status nonsense() { return {Code::io, "a message of another node makes no sense", EPROTO}; }
-
-}  // namespace
 
 Result<std::unique_ptr<Service>> Service::start(Job& job, const std::string& interface,
                                                 const PeerToken& token, uint32_t node) {
