@@ -1,7 +1,6 @@
 #include "cluster/cluster.h"
 
 #include <algorithm>
-#include <cerrno>
 
 namespace pmio {
 
@@ -32,8 +31,7 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, uint64_t calls, std::span
   for (auto& result : leaders_->ask_all(leaders_->others(), Request::ask, {&question, 1})) {
     if (!result.ok()) return result.status();
     AskAnswer one{};
-    if (!MessageReader(result.value()).get(&one))
-      return Status(Code::io, "another node answers nonsense", EPROTO);
+    if (!MessageReader(result.value()).get(&one)) return nonsense();
     answer.undrained = answer.undrained || one.undrained != 0;
     answer.end = std::max(answer.end, one.end);
   }
@@ -48,8 +46,7 @@ Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const In
     SurveyAnswer one{};
     std::vector<Interval> held;
     MessageReader reader(result.value());
-    if (!reader.get(&one) || !reader.get_list(&held))
-      return Status(Code::io, "another node answers nonsense", EPROTO);
+    if (!reader.get(&one) || !reader.get_list(&held)) return nonsense();
     all.complete = all.complete && one.complete != 0;
     all.end = std::max(all.end, one.end);
     all.held.insert(all.held.end(), held.begin(), held.end());
@@ -89,8 +86,7 @@ Result<int64_t> Cluster::fetch_add(uint64_t handle, uint64_t epoch, int64_t init
                                     MessageWriter().put(handle).put(SharedPointerBody{epoch, initial, by}));
   if (!answer.ok()) return answer.status();
   int64_t before = 0;
-  if (!MessageReader(answer.value()).get(&before))
-    return Status(Code::io, "another node answers nonsense", EPROTO);
+  if (!MessageReader(answer.value()).get(&before)) return nonsense();
   return before;
 }
 

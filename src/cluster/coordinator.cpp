@@ -102,7 +102,7 @@ Status Coordinator::poll(uint64_t file, uint64_t* cut, bool* undrained) {
   *undrained = false;
   for (const auto& bytes : answers) {
     PollAnswer answer{};
-    if (!MessageReader(bytes).get(&answer)) return {Code::io, "a node answers nonsense", EPROTO};
+    if (!MessageReader(bytes).get(&answer)) return nonsense();
     finished = std::min(finished, answer.calls);
     *undrained = *undrained || answer.undrained != 0;
   }

@@ -13,13 +13,10 @@
 //              that
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <span>
-#include <type_traits>
-#include <vector>
 
+#include "base/byte_stream.h"
+#include "base/status.h"
 #include "drain/interval.h"
 #include "extent/pattern.h"
 
@@ -42,66 +39,8 @@ enum class Request : uint32_t {
   alive,
 };
 
-class MessageWriter {
- public:
-  template <class T>
-  MessageWriter& put(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    return put_bytes(std::as_bytes(std::span(&value, 1)));
-  }
-  MessageWriter& put_bytes(std::span<const std::byte> more) {
-    const size_t at = bytes_.size();
-    bytes_.resize(at + more.size());
-    if (!more.empty()) std::memcpy(bytes_.data() + at, more.data(), more.size());
-    return *this;
-  }
-  // With its length before it.
-  template <class T>
-  MessageWriter& put_list(std::span<const T> list) {
-    return put(uint64_t{list.size()}).put_bytes(std::as_bytes(list));
-  }
-  std::span<const std::byte> bytes() const { return bytes_; }
-  size_t size() const { return bytes_.size(); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-// Every read says whether there was so much; after a false one all are false.
-class MessageReader {
- public:
-  explicit MessageReader(std::span<const std::byte> bytes) : left_(bytes) {}
-  template <class T>
-  bool get(T* value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const auto bytes = get_bytes(sizeof(T));
-    if (ok_) std::memcpy(value, bytes.data(), sizeof(T));
-    return ok_;
-  }
-  template <class T>
-  bool get_list(std::vector<T>* list) {
-    uint64_t count = 0;
-    if (!get(&count) || count > left_.size() / sizeof(T)) return ok_ = false;
-    list->resize(count);
-    const auto bytes = get_bytes(count * sizeof(T));
-    if (count > 0) std::memcpy(list->data(), bytes.data(), bytes.size());
-    return true;
-  }
-  // Empty where there are not so many.
-  std::span<const std::byte> get_bytes(size_t count) {
-    ok_ = ok_ && count <= left_.size();
-    if (!ok_) return {};
-    const auto taken = left_.first(count);
-    left_ = left_.subspan(count);
-    return taken;
-  }
-  bool ok() const { return ok_; }
-  bool done() const { return ok_ && left_.empty(); }
-
- private:
-  std::span<const std::byte> left_;
-  bool ok_ = true;
-};
+using MessageWriter = ByteWriter;
+using MessageReader = ByteReader;
 
 // Beyond the file's number, which comes first in every request:
 struct AskBody {  // then a list of Vector
@@ -150,6 +89,9 @@ struct PieceBody {
   uint64_t rank;
 };
 // finish: list of NodeRound::Foreign. end: nothing where the round was finished, else an errno (uint64_t).
+
+// What a message that cannot be one of these is answered with, or an answer taken for.
+Status nonsense();
 
 // Whether a piece that came from outside may be believed: within a window, its blocks in order.
 bool sensible(const Vector& range, uint64_t window);

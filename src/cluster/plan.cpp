@@ -1,12 +1,9 @@
 #include "cluster/plan.h"
 
 #include <algorithm>
-#include <cerrno>
 
 namespace pmio {
 namespace {
-
-Status nonsense() { return {Code::io, "a node answers nonsense", EPROTO}; }
 
 bool in_window(const Interval& piece, uint64_t window) {
   return piece.begin < piece.end && piece.begin / kWindowBytes == window &&

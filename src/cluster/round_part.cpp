@@ -10,12 +10,6 @@ namespace pmio {
 
 constexpr size_t kMostAnswerBytes = 16 << 20;
 
-namespace {
-
-Status nonsense() { return {Code::io, "a message of another node makes no sense", EPROTO}; }
-
-}  // namespace
-
 struct RoundPart::Fetched {
   std::deque<std::vector<std::byte>> answers;  // what the pieces point into
   std::vector<Piece> pieces;

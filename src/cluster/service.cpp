@@ -5,11 +5,6 @@
 #include <future>
 
 namespace pmio {
-namespace {
-
-Status nonsense() { return {Code::io, "a message of another node makes no sense", EPROTO}; }
-
-}  // namespace
 
 Result<std::unique_ptr<Service>> Service::start(Job& job, const std::string& interface,
                                                 const PeerToken& token, uint32_t node) {
@@ -118,11 +113,7 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   AskBody question{};
   std::vector<Vector> ranges;
   if (!body.get(&question) || !body.get_list(&ranges)) return nonsense();
-  for (const Vector& range : ranges) {
-    const bool sane = range.offset >= 0 && range.count > 0 && range.block_length > 0 &&
-                      (range.count == 1 || range.stride >= static_cast<int64_t>(range.block_length));
-    if (!sane) return nonsense();
-  }
+  if (!std::all_of(ranges.begin(), ranges.end(), well_formed)) return nonsense();
   const std::shared_ptr<File> file = job_.find_number(number);
   bool undrained = false;
   uint64_t end = 0;

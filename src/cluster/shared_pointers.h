@@ -2,10 +2,11 @@
 // them: a value per handle and epoch, the last few epochs of each. Threads: any.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
+
+#include "base/epoch_slots.h"
 
 namespace pmio {
 
@@ -15,13 +16,8 @@ class SharedPointers {
   void store(uint64_t handle, uint64_t epoch, int64_t value);
 
  private:
-  struct Slot {
-    uint64_t epoch_plus_1 = 0;
-    int64_t value = 0;
-  };
-  Slot& slot(uint64_t handle, uint64_t epoch, int64_t initial);
   std::mutex mutex_;
-  std::map<uint64_t, std::array<Slot, 4>> handles_;
+  std::map<uint64_t, EpochSlots> handles_;
 };
 
 }  // namespace pmio

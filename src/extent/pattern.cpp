@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/status.h"
 
@@ -51,6 +52,15 @@ Vector normalised(Vector part) {
 }
 
 }  // namespace
+
+bool well_formed(const Vector& range) {
+  if (range.offset < 0 || range.block_length == 0 || range.count == 0) return false;
+  if (range.count > 1 && std::cmp_less(range.stride, range.block_length)) return false;
+  int64_t last = 0;
+  int64_t end = 0;
+  return block_offset(range, range.count - 1, &last) &&
+         !__builtin_add_overflow(last, range.block_length, &end);
+}
 
 void Pattern::add(const Vector& part) {
   if (part.block_length == 0 || part.count == 0) return;

@@ -28,6 +28,10 @@ struct Vector {
   bool operator==(const Vector&) const = default;
 };
 
+// Whether a vector from outside may be believed to be bytes of a file: it has some, its blocks are in order
+// and do not overlap, and all of them are in [0, 2^63).
+bool well_formed(const Vector& range);
+
 struct Pattern {
   std::vector<Vector> parts;
   std::vector<uint64_t> starts;  // starts[i]: data-stream byte at which parts[i] begins; same length as parts

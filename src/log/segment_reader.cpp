@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "base/checksum.h"
 #include "log/segment.h"
@@ -24,11 +23,7 @@ bool geometry_holds(const LogRecord& record) {
     default:
       return false;
   }
-  uint64_t end = 0;
-  return !__builtin_mul_overflow(blocks - 1, record.stride, &end) &&
-         !__builtin_add_overflow(end, block, &end) &&
-         !__builtin_add_overflow(end, record.file_offset, &end) &&
-         end <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  return well_formed(record_vector(record));
 }
 
 uint64_t data_begin(const LogRecord& record) { return uint64_t{record.data_position} * kDataAlignment; }

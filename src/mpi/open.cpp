@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "mpi/agree.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/info.h"
@@ -162,10 +163,7 @@ bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
       file.join_nodes(static_cast<uint64_t>(all.number) + 1, static_cast<uint64_t>(-all.minus_last_call),
                       static_cast<uint64_t>(-all.minus_cut), static_cast<uint64_t>(-all.minus_size));
   if (!joined.ok()) complain_once(joined.message() + "; the program runs on without the log");
-  const int mine = joined.ok() ? 1 : 0;
-  int everybody = 0;
-  mpi().Allreduce(&mine, &everybody, 1, MPI_INT, MPI_MIN, handle.comm);
-  return everybody != 0;
+  return on_all_ranks(joined.ok(), handle.comm);
 }
 
 // Collective over the communicator of the open: decides whether the handle logs.

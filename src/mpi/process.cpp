@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "medium/default_directory.h"
+#include "mpi/agree.h"
 #include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
@@ -103,11 +104,9 @@ void Process::share_identity(MPI_Comm node) {
   if (rank_here == 0) keep(Rendezvous::create(id_), &rendezvous_);
   mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, node);
   if (rank_here != 0) keep(Rendezvous::open(id_), &rendezvous_);
-  const int have = rendezvous_ ? 1 : 0;
-  int all_have = 0;
-  mpi().Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, node);
+  const bool all_have = on_all_ranks(rendezvous_ != nullptr, node);
   if (rank_here == 0) Rendezvous::remove_name(id_);
-  if (all_have == 0) rendezvous_.reset();
+  if (!all_have) rendezvous_.reset();
 }
 
 // Where the first rank of the node has put its log, all do, or they would not see each other's.

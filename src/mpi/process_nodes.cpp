@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mpi/agree.h"
 #include "mpi/errors.h"
 #include "mpi/library.h"
 #include "mpi/process.h"
@@ -58,10 +59,7 @@ Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
   mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, comm);
   const Status status = start_cluster(hints, token);
   if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
-  const int started = status.ok() ? 1 : 0;
-  int all_started = 0;
-  mpi().Allreduce(&started, &all_started, 1, MPI_INT, MPI_MIN, comm);
-  if (all_started == 0) {
+  if (!on_all_ranks(status.ok(), comm)) {
     const std::lock_guard lock(mutex_);
     cluster_.reset();
     return nullptr;

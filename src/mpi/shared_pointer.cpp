@@ -9,7 +9,6 @@
 namespace pmio {
 namespace {
 
-constexpr size_t kSlots = 4;
 constexpr size_t kFileBytes = 4096;
 
 int lock_file(int fd, short type) {
@@ -63,29 +62,20 @@ Status SharedPointer::map() {
   }
   void* memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (memory == MAP_FAILED) return Status::from_errno(errno, "cannot map the shared file pointer " + path_);
-  slots_ = static_cast<Slot*>(memory);
+  slots_ = static_cast<EpochSlots*>(memory);
   return {};
-}
-
-SharedPointer::Slot& SharedPointer::slot(uint64_t epoch, int64_t initial) {
-  Slot& slot = slots_[epoch % kSlots];
-  if (slot.epoch_plus_1 < epoch + 1) slot = {epoch + 1, initial};
-  return slot;
 }
 
 Result<int64_t> SharedPointer::fetch_add(uint64_t epoch, int64_t initial, int64_t by) {
   const Locked locked(*this);
   PMIO_TRY(locked.status());
-  Slot& current = slot(epoch, initial);
-  const int64_t before = current.value;
-  current.value += by;
-  return before;
+  return slots_->fetch_add(epoch, initial, by);
 }
 
 Status SharedPointer::store(uint64_t epoch, int64_t value) {
   const Locked locked(*this);
   PMIO_TRY(locked.status());
-  slot(epoch, value).value = value;
+  slots_->store(epoch, value);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/epoch_slots.h"
 #include "base/status.h"
 
 namespace pmio {
@@ -33,18 +34,13 @@ class SharedPointer {
   void remove();
 
  private:
-  struct Slot {
-    uint64_t epoch_plus_1;  // 0: never used
-    int64_t value;          // etypes
-  };
   class Locked;
   Status map();
-  Slot& slot(uint64_t epoch, int64_t initial);
 
   const std::string path_;
   std::mutex mutex_;  // the file's lock does not tell the threads of a process apart
   int fd_ = -1;
-  Slot* slots_ = nullptr;
+  EpochSlots* slots_ = nullptr;  // etypes
 };
 
 }  // namespace pmio

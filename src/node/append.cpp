@@ -11,9 +11,12 @@ namespace pmio {
 // A segment with less room than this is closed rather than filled up with a fragment.
 constexpr uint64_t kLeastRoom = 256;
 
+static bool sampled(const AppendTally& appends) { return appends.calls % kSampled == 0; }
+
 // Ends the count of a call that began at begin_ns.
 static void tally(AppendTally& appends, uint64_t bytes, uint64_t begin_ns, CallNumber call) {
-  if (appends.calls++ % kSampled == 0) appends.sampled_ns += monotonic_ns() - begin_ns;
+  if (sampled(appends)) appends.sampled_ns += monotonic_ns() - begin_ns;
+  appends.calls++;
   appends.bytes += bytes;
   appends.collective += call.independent ? 0 : 1;
 }
@@ -23,6 +26,12 @@ uint64_t File::Impl::next_stamp() {
   last_stamp = neighbours != nullptr ? calls_begun.load(std::memory_order_relaxed)
                                      : std::max(last_stamp + 1, monotonic_ns());
   return last_stamp;
+}
+
+// When the call that has just taken its stamp began, for tally.
+uint64_t File::Impl::begin_ns() const {
+  if (neighbours == nullptr) return last_stamp;
+  return sampled(appends) ? monotonic_ns() : 0;
 }
 
 Status File::Impl::publish(uint64_t stamp, uint64_t end) {
@@ -194,7 +203,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   prefetch_to_read(data, bytes);
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
-  const uint64_t begin_ns = impl.neighbours != nullptr ? monotonic_ns() : stamp;
+  const uint64_t begin_ns = impl.begin_ns();
   for (uint64_t left = bytes; left > 0;) {
     PMIO_TRY(impl.make_room());
     SegmentWriter& writer = impl.owned.back().writer;
@@ -218,7 +227,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
-  const uint64_t begin_ns = impl.neighbours != nullptr ? monotonic_ns() : stamp;
+  const uint64_t begin_ns = impl.begin_ns();
   uint64_t end = 0;
   for (uint64_t left = bytes; left > 0;) {
     if (!impl.has_room()) {

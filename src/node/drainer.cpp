@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "node/round_runs.h"
+
 namespace pmio {
 
 constexpr uint64_t kDirectBytes =
@@ -18,8 +20,7 @@ constexpr uint64_t kSuspicionNs = 2'000'000'000;  // no progress for so long: lo
 
 struct Drainer::Work {
   uint64_t number = 0;
-  std::vector<std::shared_ptr<FileIndex::Mapping>> mappings;
-  std::vector<RunView> views;  // of the round's runs
+  RoundRuns runs;
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
@@ -172,16 +173,8 @@ Status Drainer::write_round(FileIndex::Leftover& leftover) {
   const Round& round = parts_.control->round;
   Work work;
   work.number = round.number.load(std::memory_order_relaxed);
-  std::vector<uint64_t> private_run;
-  if (!leftover.entries.empty()) {
-    private_run.resize((run_bytes(leftover.entries.size()) + 7) / 8);
-    build_run(leftover.entries, private_run.data());
-    work.views.emplace_back(private_run.data());
-  }
-  auto runs = parts_.index->open_runs(round.runs, round.run_count);
-  if (!runs.ok()) return runs.status();
-  for (auto& mapping : *runs) work.views.push_back(mapping->view);
-  work.mappings = std::move(runs).value();
+  work.runs.add(leftover.entries);
+  PMIO_TRY(work.runs.open(*parts_.index, {round.runs, round.run_count}));
   work_on(work);
   PMIO_TRY(wait_for_helpers());
   // Before the ledger lets the log go: a write that the file system has only promised is in the log still.
@@ -242,10 +235,7 @@ bool Drainer::help() {
     run_count = round.run_count;
     std::copy_n(round.runs, run_count, numbers);
   }
-  auto runs = parts_.index->open_runs(numbers, run_count);
-  if (!runs.ok()) return false;  // the round is over
-  for (auto& mapping : *runs) work.views.push_back(mapping->view);
-  work.mappings = std::move(runs).value();
+  if (!work.runs.open(*parts_.index, {numbers, run_count}).ok()) return false;  // the round is over
   work_on(work);
   return true;
 }
@@ -262,8 +252,7 @@ bool Drainer::claim(Work& work, uint64_t* a, uint64_t* b) {
     const auto least = std::min_element(round.cursor, round.cursor + kMaxServers);
     if (*least == UINT64_MAX) break;
     const auto server = static_cast<uint32_t>(least - round.cursor);
-    uint64_t at = UINT64_MAX;
-    for (const RunView& view : work.views) at = std::min(at, view.next_covered(*least));
+    const uint64_t at = work.runs.next_covered(*least);
     if (at != UINT64_MAX && parts_.layout.server_of(at) % kMaxServers != server) {
       *least = parts_.layout.next_boundary(at);  // not this server's stripe
       continue;
@@ -335,7 +324,7 @@ bool Drainer::write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b
 
 Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
   work.entries.clear();
-  for (const RunView& view : work.views) view.find(a, b, &work.entries);
+  work.runs.find(a, b, &work.entries);
   count(parts_.counters->drain_windows);
   Status status;
   if (write_directly(work.entries, a, b, &status)) return status;

@@ -133,6 +133,7 @@ struct File::Impl {
   void leave();
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
+  uint64_t begin_ns() const;
   bool has_room() const;
   Status make_room();  // append_mutex held; on return owned.back() has room
   Status new_segment();

@@ -272,11 +272,11 @@ Result<std::shared_ptr<FileIndex::Mapping>> FileIndex::open_run(uint64_t number)
   return mapping;
 }
 
-Result<std::vector<std::shared_ptr<FileIndex::Mapping>>> FileIndex::open_runs(const uint64_t* numbers,
-                                                                              uint32_t count) {
+Result<std::vector<std::shared_ptr<FileIndex::Mapping>>> FileIndex::open_runs(
+    std::span<const uint64_t> numbers) {
   std::vector<std::shared_ptr<Mapping>> mappings;
-  for (uint32_t i = 0; i < count; i++) {
-    auto mapping = open_run(numbers[i]);
+  for (const uint64_t number : numbers) {
+    auto mapping = open_run(number);
     if (!mapping.ok()) return mapping.status();
     mappings.push_back(std::move(mapping).value());
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "drain/run.h"
@@ -71,7 +72,7 @@ class FileIndex {
     size_t hint = 0;
   };
   // Maps runs by number, for a drain round.
-  Result<std::vector<std::shared_ptr<Mapping>>> open_runs(const uint64_t* numbers, uint32_t count);
+  Result<std::vector<std::shared_ptr<Mapping>>> open_runs(std::span<const uint64_t> numbers);
 
  private:
   Status flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover);

@@ -53,25 +53,16 @@ Status NodeRound::open(uint64_t cut) {
   }
   PMIO_TRY(impl.mark.writing());
   PMIO_TRY(drainer.begin_round(false, &leftover_, &marks_));
-  if (!leftover_.entries.empty()) {
-    private_run_.resize((run_bytes(leftover_.entries.size()) + 7) / 8);
-    std::vector<Entry> entries = leftover_.entries;
-    build_run(entries, private_run_.data());
-    views_.emplace_back(private_run_.data());
-  }
+  runs_.add(leftover_.entries);
   const Round& round = impl.control->round;
-  auto runs = impl.index->open_runs(round.runs, round.run_count);
-  if (!runs.ok()) return runs.status();
-  for (auto& mapping : *runs) views_.push_back(mapping->view);
-  mappings_ = std::move(runs).value();
+  PMIO_TRY(runs_.open(*impl.index, {round.runs, round.run_count}));
   return find_windows();
 }
 
 Status NodeRound::find_windows() {
   std::vector<Piece> found;
   for (uint64_t at = 0;;) {
-    uint64_t next = UINT64_MAX;
-    for (const RunView& view : views_) next = std::min(next, view.next_covered(at));
+    const uint64_t next = runs_.next_covered(at);
     if (next == UINT64_MAX) return {};
     Window window;
     window.number = next / kWindowBytes;
@@ -89,7 +80,7 @@ Status NodeRound::pieces(uint64_t window, std::vector<Piece>* found) {
   File::Impl& impl = *file_->impl_;
   const Interval bytes = window_bytes(window);
   std::vector<Entry> entries;
-  for (const RunView& view : views_) view.find(bytes.begin, bytes.end, &entries);
+  runs_.find(bytes.begin, bytes.end, &entries);
   std::sort(entries.begin(), entries.end(), older);
   FileEntrySource source(impl.control, impl.job->map.get());
   for (const Entry& entry : entries) {

@@ -17,6 +17,7 @@
 #include "drain/pieces.h"
 #include "node/drainer.h"
 #include "node/file.h"
+#include "node/round_runs.h"
 
 namespace pmio {
 
@@ -69,9 +70,7 @@ class NodeRound {
   uint64_t cut_ = 0;
   FileIndex::Leftover leftover_;
   std::vector<LedgerEntry> marks_;
-  std::vector<uint64_t> private_run_;
-  std::vector<std::shared_ptr<FileIndex::Mapping>> mappings_;
-  std::vector<RunView> views_;
+  RoundRuns runs_;
   std::vector<Window> windows_;
   Painter painter_;
   std::vector<Interval> covered_;

@@ -33,16 +33,6 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool is_sane(const Journal::Claim& claim) {
-  const Vector& range = claim.range;
-  if (range.offset < 0 || range.count == 0 || range.block_length == 0) return false;
-  const auto limit = static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(range.offset);
-  if (range.block_length > limit) return false;
-  if (range.count == 1) return true;
-  if (range.stride < static_cast<int64_t>(range.block_length)) return false;
-  return range.count - 1 <= (limit - range.block_length) / static_cast<uint64_t>(range.stride);
-}
-
 }  // namespace
 
 struct Journal::Chunk {
@@ -112,7 +102,7 @@ bool Journal::take(const Chunk& chunk, std::span<const std::byte> payload) {
   for (uint64_t i = 0; i < chunk.claims; i++) {
     OfNode entry{chunk.node, {}};
     std::memcpy(&entry.claim, payload.data() + i * sizeof(Claim), sizeof(Claim));
-    if (!is_sane(entry.claim)) return false;
+    if (!well_formed(entry.claim.range)) return false;
     claims_.push_back(entry);
   }
   return true;

@@ -103,22 +103,21 @@ class WholeWindow : public Window {
   TargetFile& target_;
 };
 
+// Without their bytes.
+std::vector<Piece> pieces_of(std::span<const Journal::Claim> claims) {
+  std::vector<Piece> pieces;
+  pieces.reserve(claims.size());
+  for (const Journal::Claim& claim : claims)
+    pieces.push_back({claim.range, claim.stamp, static_cast<uint32_t>(claim.rank)});
+  return pieces;
+}
+
 // Who of this log and the claims has the newest byte: painted as two values, and looked at.
 class ContestedWindow : public Window {
  public:
   ContestedWindow(const FileInfo& file, TargetFile& target, std::span<const Journal::Claim> claims)
       : file_(file), target_(target), claims_(claims), mine_(kWindowBytes, kMine), theirs_(kWindowBytes) {
-    std::vector<Entry> entries;
-    entries.reserve(claims.size());
-    for (const Journal::Claim& claim : claims) {
-      Entry entry{};
-      entry.offset = static_cast<uint64_t>(claim.range.offset);
-      entry.end = static_cast<uint64_t>(claim.range.end());
-      entry.stamp_ns = claim.stamp;
-      entry.where = static_cast<uint32_t>(entries.size()) & 0x7fffffffu;
-      entry.vector = claim.range.count > 1;
-      entries.push_back(entry);
-    }
+    std::vector<Entry> entries = entries_of(pieces_of(claims));
     memory_ = std::make_unique_for_overwrite<std::byte[]>(run_bytes(entries.size()));
     build_run(entries, memory_.get());
   }

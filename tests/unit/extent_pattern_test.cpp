@@ -117,6 +117,30 @@ void walk(const Case& c, Random& random, int steps) {
   }
 }
 
+TEST(Vector, WellFormedIffOrderedBytesOfAFile) {
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kHalf = int64_t{1} << 62;
+  // The stride of one block says nothing.
+  const Vector good[] = {
+      {0, 1},           {kLast - 1, 1},         {0, kLast},      {5, 3, -7, 1}, {0, 8, 8, 2},
+      {0, 1, 1, kLast}, {kLast - 11, 1, 10, 2}, {0, 1, kHalf, 2}};
+  for (const Vector& one : good) EXPECT_TRUE(well_formed(one)) << one.offset << " " << one.block_length;
+  const Vector bad[] = {{-1, 1},
+                        {0, 0},
+                        {0, 1, 1, 0},
+                        {0, 8, 7, 2},
+                        {100, 8, -8, 2},
+                        {kLast, 1},
+                        {1, kLast},
+                        {0, ~uint64_t{0}},
+                        {1, 1, 1, kLast},
+                        {kLast - 10, 1, 10, 2},
+                        {0, 1, kHalf, 3},
+                        {0, 1, 8, ~uint64_t{0}},
+                        {0, uint64_t{2} * kHalf, -kHalf, 2}};
+  for (const Vector& one : bad) EXPECT_FALSE(well_formed(one)) << one.offset << " " << one.block_length;
+}
+
 TEST(Pattern, RandomAgainstOracle) {
   const uint64_t first = std::random_device{}();
   for (uint64_t seed = first; seed < first + 20000; ++seed) {

@@ -33,6 +33,20 @@ inline Bytes random_bytes(std::mt19937_64& random, size_t n) {
   return bytes;
 }
 
+// An extent, or as often a vector, that begins below file_bytes: blocks of up to most_block bytes, less than
+// most_gap bytes between them.
+inline Vector random_range(std::mt19937_64& random, uint64_t file_bytes, uint64_t most_block,
+                           uint64_t most_gap) {
+  Vector where;
+  where.block_length = 1 + random() % most_block;
+  where.offset = static_cast<int64_t>(random() % file_bytes);
+  if (random() % 2 == 0) {
+    where.count = 2 + random() % 20;
+    where.stride = static_cast<int64_t>(where.block_length + random() % most_gap);
+  }
+  return where;
+}
+
 inline Bytes read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

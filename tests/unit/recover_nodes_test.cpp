@@ -37,13 +37,7 @@ class RecoverNodes : public RecoverTest, public testing::WithParamInterface<int>
     const uint64_t file_bytes = GetParam() % 2 == 0 ? 20'000 : 9'000'000;
     for (uint64_t call = 1; call <= calls; call++) {
       for (uint32_t rank = 0; rank < kRanks; rank++) {
-        Vector where;
-        where.block_length = 1 + random_() % 500;
-        where.offset = static_cast<int64_t>(random_() % file_bytes);
-        if (random_() % 2 == 0) {
-          where.count = 2 + random_() % 20;
-          where.stride = static_cast<int64_t>(where.block_length + random_() % 1000);
-        }
+        const Vector where = random_range(random_, file_bytes, 500, 1000);
         all.push_back({rank, call, where, random_bytes(random_, where.bytes())});
       }
     }

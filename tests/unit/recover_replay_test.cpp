@@ -16,17 +16,6 @@ struct Written {
   uint64_t stamp;
 };
 
-Vector random_range(std::mt19937_64& random, uint64_t file_bytes) {
-  Vector where;
-  where.block_length = 1 + random() % 300;
-  where.offset = static_cast<int64_t>(random() % file_bytes);
-  if (random() % 2 == 0) {
-    where.count = 2 + random() % 20;
-    where.stride = static_cast<int64_t>(where.block_length + random() % 2000);
-  }
-  return where;
-}
-
 std::vector<Written> random_records(std::mt19937_64& random, uint32_t ranks, int count, uint64_t file_bytes) {
   std::vector<Written> records;
   std::map<uint32_t, uint64_t> clock;
@@ -34,7 +23,7 @@ std::vector<Written> random_records(std::mt19937_64& random, uint32_t ranks, int
     Written written;
     written.rank = static_cast<uint32_t>(random() % ranks);
     written.slot = i < count / 2 ? 0 : 1;  // each rank goes on in its second segment
-    written.where = random_range(random, file_bytes);
+    written.where = random_range(random, file_bytes, 300, 2000);
     written.data = random_bytes(random, written.where.bytes());
     written.stamp = clock[written.rank] += random() % 3;  // ties within and between ranks
     records.push_back(std::move(written));
