@@ -34,6 +34,9 @@ RANKS = PER_HOST * len(HOSTS)
 PFS = "/mnt/pfs"
 PYTHON = "/usr/bin/python3"  # the one that the distribution's matplotlib belongs to
 KIB = 1 << 10
+# Bytes of a rank, so that a file has 12 chunks of MooseFS, which 3 servers share evenly; dd's four have as many.
+AMOUNT = 48 * MIB
+DD = AMOUNT * PER_HOST  # of a host
 OVERLAP = 4  # times the bytes of the pattern
 
 
@@ -49,17 +52,17 @@ TILES = ("--block", 4 * KIB, "--blocks-per-call", 128, "--grid-columns", 4)
 HYPERSLABS = ("--block", 8 * KIB, "--blocks-per-call", 32, "--grid-columns", 4)
 TILES_BYTES = {"enable": 8 * MIB, "disable": MIB, "default": 8 * MIB, "ompio": 2 * MIB}
 PATTERNS = [
-    NodesPattern("strided 1312 B", ("--block", 1312), 16 * MIB,
+    NodesPattern("strided 1312 B", ("--block", 1312), AMOUNT,
                  {"enable": 64 * KIB, "disable": 256 * KIB, "default": 128 * KIB, "ompio": 64 * KIB},
                  {**EVERYWHERE, ("log", "enable"): 121, ("read", "enable"): 100, ("overlap", "own log"): 0.9},
                  reads=True, overlaps=True),
-    NodesPattern("strided 64 KiB", ("--block", 64 * KIB), 16 * MIB,
+    NodesPattern("strided 64 KiB", ("--block", 64 * KIB), AMOUNT,
                  {"enable": 4 * MIB, "disable": 8 * MIB, "default": 8 * MIB, "ompio": 4 * MIB}, EVERYWHERE),
-    NodesPattern("segments 1 MiB", ("--block", MIB), 16 * MIB, {"ompio": 8 * MIB}, EVERYWHERE),
-    NodesPattern("2-D tiles", TILES, 16 * MIB, TILES_BYTES, EVERYWHERE),
-    NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), 16 * MIB,
+    NodesPattern("segments 1 MiB", ("--block", MIB), AMOUNT, {"ompio": 8 * MIB}, EVERYWHERE),
+    NodesPattern("2-D tiles", TILES, AMOUNT, TILES_BYTES, EVERYWHERE),
+    NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), AMOUNT,
                  {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB}, EVERYWHERE),
-    NodesPattern("HDF5 hyperslabs", HYPERSLABS, 16 * MIB, TILES_BYTES, EVERYWHERE, program="hdf5"),
+    NodesPattern("HDF5 hyperslabs", HYPERSLABS, AMOUNT, TILES_BYTES, EVERYWHERE, program="hdf5"),
 ]  # fmt: skip
 
 ROMIO, OMPIO = "mpich", "openmpi"
@@ -183,7 +186,7 @@ def parse_options():
     parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
     parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
     parser.add_argument("--log-size", default="256M", help="of a rank, in pmio's log")
-    parser.add_argument("--dd-mib", type=int, default=64, help="of each host's dd")
+    parser.add_argument("--dd-mib", type=int, default=DD // MIB, help="of each host's dd")
     parser.add_argument("--timeout", type=float, default=120, help="seconds of one run")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")

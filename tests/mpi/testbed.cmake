@@ -27,6 +27,7 @@ set_tests_properties(testbed.lifecycle PROPERTIES LABELS testbed TIMEOUT 300 RUN
 list(FILTER tags INCLUDE REGEX "^mpich-")
 foreach(tag IN LISTS tags)
   pmio_add_testbed_test(across_nodes.differential ${tag} 900 across_nodes.py differential --seeds 2-3)
+  pmio_add_nightly_test(testbed.across_nodes.differential_16.${tag} 1800 across_nodes.py differential --mpi ${tag} --hosts 4 --ranks 16 --seeds 4-11)
   pmio_add_testbed_test(across_nodes.crash ${tag} 900 across_nodes.py crash --kills 3)
   # A few failures; all of them, in earnest, at night.
   pmio_add_testbed_test(failures ${tag} 900 failures.py --away 5 host-disk:write storage:close)
@@ -37,7 +38,7 @@ foreach(tag IN LISTS tags)
   pmio_add_testbed_test(slurm_recover ${tag} 300 slurm_recover.py)
   pmio_add_testbed_test(layout ${tag} 300 layout.py)
   # The benchmark with small amounts: every byte is right, also of 2-D tiles and HDF5, on four hosts.
-  pmio_add_nightly_test(testbed.nodes_bench.${tag} 900 ../bench/nodes.py --mpi ${tag} --divide 64 --repetitions 1)
+  pmio_add_nightly_test(testbed.nodes_bench.${tag} 900 ../bench/nodes.py --mpi ${tag} --divide 192 --repetitions 1)
   # Only where Ceph is installed: testbed/setup-ceph.
   pmio_add_nightly_test(testbed.layout_ceph.${tag} 600 layout.py --mpi ${tag} --fs ceph)
   pmio_add_nightly_test(testbed.across_hosts_ceph.${tag} 600 across_hosts.py --mpi ${tag} --fs ceph)
