@@ -223,12 +223,33 @@ void Scenario::remove_one(uint64_t seed) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// A program that knows no MPI writes a file that nobody has open.
+void Scenario::write_behind(uint64_t seed) {
+  Random random(seed);
+  const int path = random_path(random);
+  // What another host's client of a file system has cached is old for a moment, in a plain run too.
+  if (is_open(path) || settings_.by_all) return;
+  int place = 0;
+  const int groups[] = {kWorld, kWorld, kHalves, kSelf};
+  MPI_Comm_rank(groups_[groups[path]].comm, &place);
+  const int fd = place == 0 ? open(path_name(path).c_str(), O_WRONLY | O_CLOEXEC) : -1;
+  struct stat facts {};
+  if (fd >= 0 && fstat(fd, &facts) == 0) {
+    const std::vector<char> data(static_cast<size_t>(random.between(1, 3000)), static_cast<char>(seed));
+    const off_t at = facts.st_size > 0 ? random.below(facts.st_size) : 0;
+    say("behind path %d at %lld", path, static_cast<long long>(at));
+    if (::pwrite(fd, data.data(), data.size(), at) != static_cast<ssize_t>(data.size())) say("pwrite failed");
+  }
+  if (fd >= 0) close(fd);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 Scenario::Operation Scenario::choose(Random& random) {
   const struct {
     Operation operation;
     int weight;
-  } table[] = {{kWrite, 36}, {kRead, 20},   {kView, 14}, {kReopen, 8}, {kQuery, 5}, {kResize, 5},
-               {kSync, 3},   {kOrdered, 4}, {kTurns, 2}, {kDelete, 2}, {kAtomic, 1}};
+  } table[] = {{kWrite, 32}, {kBehind, 4}, {kRead, 20},   {kView, 14}, {kReopen, 8}, {kQuery, 5},
+               {kResize, 5}, {kSync, 3},   {kOrdered, 4}, {kTurns, 2}, {kDelete, 2}, {kAtomic, 1}};
   int64_t choice = random.below(100);
   for (const auto& row : table)
     if ((choice -= row.weight) < 0) return row.operation;
@@ -275,6 +296,7 @@ void Scenario::step(int index) {
   const uint64_t seed = shared_.next();
   Operation operation = choose(shared_);
   if (operation == kDelete) return remove_one(seed);
+  if (operation == kBehind) return write_behind(seed);
   if (handles_.empty() || operation == kReopen) {
     isolated_ = true;
     if (!handles_.empty() && (handles_.size() == kMaxHandles || shared_.percent(50)))

@@ -64,6 +64,7 @@ class Scenario {
     kOrdered,
     kTurns,
     kDelete,
+    kBehind,
     kAtomic
   };
 
@@ -75,6 +76,7 @@ class Scenario {
   void close_one(size_t index);
   void inspect_closed(int path);
   void remove_one(uint64_t seed);
+  void write_behind(uint64_t seed);
   void start_epoch(bool with_size, Handle* handle);
   bool is_open(int path) const;
   // True where two groups of ranks have handles of their own on one file.
