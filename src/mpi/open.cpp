@@ -221,6 +221,8 @@ int drain_for_close(Handle& handle) {
   } else if (handle.can_write()) {
     status = handle.file->drain();
   }
+  // Said before the barrier, which a rank that is the reason for it may never come to.
+  if (!status.ok() && handle.file->spans_nodes()) complain_once(status.message());
   mpi().Barrier(handle.comm);
   const Status released = handle.file->release();
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
