@@ -163,9 +163,9 @@ class Case:
     def await_survivors(self, survivors, bound):
         begin = time.monotonic()
 
-        # Of those in a close nobody knows, until it has said that the drain has failed.
+        # Of those in a close nobody knows, until it has said that the drain has failed, but by what they wait in.
         def in_pmio():
-            closing = [] if "pmio:" in self.job.said() else self.job.progress.within_a_close()
+            closing = [] if "pmio:" in self.job.said() else filter(self.waits_in_pmio, self.job.progress.within_a_close())
             return [rank for rank in [*self.job.progress.within_a_write(), *closing] if rank in survivors]
 
         self.job.wait_gone(bound + PATIENCE)
@@ -177,6 +177,15 @@ class Case:
         print(f"  {self.name}: {seconds:.0f} s after the failure the job {how}: {self.job.said().strip()[:300]}", flush=True)
         self.job.end()
         want(not self.job.wait_gone(MORE), "ranks outlive SIGKILL")
+
+    def waits_in_pmio(self, rank):
+        """pmio waits in poll, for locks and for files; MPI libraries in epoll, sleep or not at all (tests/mpi/yield.c)."""
+        try:
+            process = self.job.process_of(rank)
+            where = Path(f"/proc/{process}/task/{process}/wchan").read_text()
+        except (LookupError, OSError):
+            return False  # it has ended
+        return any(name in where for name in ("poll_schedule", "futex", "request_wait", "folio"))
 
     # Recovery.
 
