@@ -1,10 +1,13 @@
 #include "cluster/round_part.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <deque>
 #include <future>
 #include <thread>
+
+#include "cluster/stream_order.h"
 
 namespace pmio {
 
@@ -13,6 +16,14 @@ constexpr size_t kMostAnswerBytes = 16 << 20;
 struct RoundPart::Fetched {
   std::deque<std::vector<std::byte>> answers;  // what the pieces point into
   std::vector<Piece> pieces;
+};
+
+struct RoundPart::Work {
+  std::vector<Task> tasks;  // in the order in which they are begun
+  std::atomic<size_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  std::vector<uint64_t> mixed;  // windows in which bytes were in more than one piece
 };
 
 Result<NodeRound*> RoundPart::current(uint64_t file) {
@@ -71,18 +82,28 @@ bool RoundPart::read_shares(MessageReader body, std::vector<Share>* shares) cons
                         [](const Share& a, const Share& b) { return a.window < b.window; });
 }
 
-// Every node begins at another place of the file, and so at another server: they do not queue for one.
-Status RoundPart::write_own(const std::vector<Share>& shares) {
+// Its own windows, from a place of the file on that is another for every node, and so perhaps at another
+// server where nobody knows of servers; then those that it writes for others too.
+void RoundPart::plan_work(const std::vector<Share>& shares, Work* work) const {
   const auto& windows = round_->windows();
+  std::vector<Task> tasks;
+  std::vector<WindowPlace> places;
   const size_t first = windows.size() * node_ / leaders_.count();
   for (size_t i = 0; i < windows.size(); i++) {
     const NodeRound::Window& window = windows[(first + i) % windows.size()];
     const auto share = std::lower_bound(shares.begin(), shares.end(), window.number,
                                         [](const Share& a, uint64_t number) { return a.window < number; });
     if (share != shares.end() && share->window == window.number) continue;
-    PMIO_TRY(round_->write(window.number));
+    tasks.push_back({window.number, nullptr});
+    places.push_back({round_->server_of(window.number), window.whole()});
   }
-  return {};
+  for (const Share& share : shares) {
+    if (share.owner != node_) continue;
+    tasks.push_back({share.window, &share});
+    places.push_back({round_->server_of(share.window), false});
+  }
+  for (const size_t position : stream_order(places, round_->servers(), node_, leaders_.count()))
+    work->tasks.push_back(tasks[position]);
 }
 
 // What one answer brings. *next: the number of the first piece that is still missing; 0: none.
@@ -105,15 +126,15 @@ Status RoundPart::take_pieces(const PiecesBody& wanted, std::vector<std::byte> a
 }
 
 // From all nodes at once, a part of each at a time.
-Result<RoundPart::Fetched> RoundPart::fetch(uint64_t file, const Share& share) {
+Result<RoundPart::Fetched> RoundPart::fetch(Leaders& leaders, const Share& share) const {
   Fetched fetched;
   std::vector<uint32_t> nodes = share.nodes;
   std::erase(nodes, node_);
   std::vector<PiecesBody> wanted(nodes.size(), {share.window, 0});
   while (!nodes.empty()) {
     std::vector<MessageWriter> questions;
-    for (const PiecesBody& body : wanted) questions.push_back(MessageWriter().put(file).put(body));
-    auto answers = leaders_.ask_all(nodes, Request::pieces, questions);
+    for (const PiecesBody& body : wanted) questions.push_back(MessageWriter().put(file_).put(body));
+    auto answers = leaders.ask_all(nodes, Request::pieces, questions);
     size_t left = 0;
     for (size_t i = 0; i < answers.size(); i++) {
       if (!answers[i].ok()) return answers[i].status();
@@ -129,23 +150,38 @@ Result<RoundPart::Fetched> RoundPart::fetch(uint64_t file, const Share& share) {
   return fetched;
 }
 
-// The next window is fetched while this one is written.
-Status RoundPart::write_shared(const std::vector<Share>& shares, std::vector<uint64_t>* mixed) {
-  std::vector<const Share*> mine;
-  for (const Share& share : shares)
-    if (share.owner == node_) mine.push_back(&share);
-  const auto start = [&](const Share& share) {
-    return std::async(std::launch::async, [this, &share] { return fetch(file_, share); });
+// Takes windows until there are no more, or another stream has failed. What the others have of the next one
+// is fetched while this one is written.
+Status RoundPart::write_stream(Leaders& leaders, Work& work) {
+  NodeRound::Stream stream;
+  struct Begun {
+    const Task* task = nullptr;
+    std::future<Result<Fetched>> others;
   };
-  std::future<Result<Fetched>> next;
-  if (!mine.empty()) next = start(*mine.front());
-  for (size_t i = 0; i < mine.size(); i++) {
-    Result<Fetched> fetched = next.get();
-    if (!fetched.ok()) return fetched.status();
-    if (i + 1 < mine.size()) next = start(*mine[i + 1]);
+  const auto begin = [&] {
+    Begun begun;
+    const size_t next = work.next.fetch_add(1, std::memory_order_relaxed);
+    if (next >= work.tasks.size()) return begun;
+    begun.task = &work.tasks[next];
+    if (begun.task->share == nullptr) return begun;
+    begun.others = std::async(std::launch::async,
+                              [this, &leaders, task = begun.task] { return fetch(leaders, *task->share); });
+    return begun;
+  };
+  for (Begun next = begin(); next.task != nullptr && !work.failed.load(std::memory_order_relaxed);) {
+    Begun now = std::move(next);
+    Fetched fetched;
+    if (now.others.valid()) {
+      Result<Fetched> got = now.others.get();
+      if (!got.ok()) return got.status();
+      fetched = std::move(got.value());
+    }
+    next = begin();
     bool overlap = false;
-    PMIO_TRY(round_->write(mine[i]->window, fetched.value().pieces, &overlap));
-    if (overlap) mixed->push_back(mine[i]->window);
+    PMIO_TRY(round_->write(stream, now.task->window, fetched.pieces, &overlap));
+    if (!overlap || now.task->share == nullptr) continue;
+    const std::lock_guard lock(work.mutex);
+    work.mixed.push_back(now.task->window);
   }
   return {};
 }
@@ -155,11 +191,24 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   if (!round.ok()) return round.status();
   std::vector<Share> shares;
   if (!read_shares(body, &shares)) return nonsense();
-  std::vector<uint64_t> mixed;
-  PMIO_TRY(write_own(shares));
-  PMIO_TRY(write_shared(shares, &mixed));
+  Work work;
+  plan_work(shares, &work);
+  const auto run = [&](Leaders& leaders) {
+    Status status = write_stream(leaders, work);
+    if (!status.ok()) work.failed.store(true, std::memory_order_relaxed);
+    return status;
+  };
+  const uint32_t streams = streams_of_node(round_->servers(), leaders_.count());
+  while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
+  std::vector<std::future<Status>> others;
+  for (uint32_t i = 0; i + 1 < streams; i++)
+    others.push_back(std::async(std::launch::async, run, std::ref(*more_leaders_[i])));
+  Status status = run(leaders_);
+  for (auto& other : others)
+    if (Status of_other = other.get(); status.ok()) status = std::move(of_other);
+  PMIO_TRY(status);
   PMIO_TRY(round_->sync());
-  answer->put_list(std::span<const uint64_t>(mixed));
+  answer->put_list(std::span<const uint64_t>(work.mixed));
   return {};
 }
 

@@ -1,5 +1,5 @@
 // A leader's part in the rounds of the coordinator: plan, write, finish, end, on one thread; pieces on any.
-// Holds the round that is going on.
+// Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
 #pragma once
 
 #include <memory>
@@ -35,19 +35,25 @@ class RoundPart {
     uint32_t owner = 0;
     std::vector<uint32_t> nodes;
   };
+  struct Task {
+    uint64_t window = 0;
+    const Share* share = nullptr;  // null: no other node has bytes of it
+  };
   struct Fetched;  // the others' pieces of one window
+  struct Work;     // what the streams of a round share
   Result<NodeRound*> current(uint64_t file);
   bool read_shares(MessageReader body, std::vector<Share>* shares) const;
-  Status write_own(const std::vector<Share>& shares);
-  Status write_shared(const std::vector<Share>& shares, std::vector<uint64_t>* mixed);
-  Result<Fetched> fetch(uint64_t file, const Share& share);
+  void plan_work(const std::vector<Share>& shares, Work* work) const;
+  Status write_stream(Leaders& leaders, Work& work);
+  Result<Fetched> fetch(Leaders& leaders, const Share& share) const;
   static Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
                             uint64_t* next);
 
   Job& job_;
   Leaders& leaders_;
   const uint32_t node_;
-  mutable std::mutex mutex_;  // guards the pointer and what follows, not the round
+  std::vector<std::unique_ptr<Leaders>> more_leaders_;  // no stream waits for another one's answers
+  mutable std::mutex mutex_;                            // guards the pointer and what follows, not the round
   std::shared_ptr<NodeRound> round_;
   uint64_t file_ = 0;
 };

@@ -32,6 +32,10 @@ Interval span_of(std::span<const Piece> pieces) {
 
 }  // namespace
 
+bool NodeRound::Window::whole() const {
+  return exact && pieces.size() == 1 && pieces.front().bytes() == kWindowBytes;
+}
+
 Result<std::unique_ptr<NodeRound>> NodeRound::begin(const std::shared_ptr<File>& file, uint64_t cut) {
   std::unique_ptr<NodeRound> round(new NodeRound);
   round->file_ = file;
@@ -91,12 +95,13 @@ Status NodeRound::pieces(uint64_t window, std::vector<Piece>* found) {
   return {};
 }
 
-Status NodeRound::write(uint64_t window) {
-  bool overlap = false;
-  return write(window, {}, &overlap);
+uint32_t NodeRound::servers() const { return std::min(file_->layout().servers, kMaxServers); }
+
+uint32_t NodeRound::server_of(uint64_t window) const {
+  return file_->layout().server_of(window_bytes(window).begin) % kMaxServers;
 }
 
-Status NodeRound::write(uint64_t window, std::vector<Piece> others, bool* overlap) {
+Status NodeRound::write(Stream& stream, uint64_t window, std::span<const Piece> others, bool* overlap) {
   File::Impl& impl = *file_->impl_;
   std::vector<Piece> all;
   PMIO_TRY(pieces(window, &all));
@@ -104,16 +109,16 @@ Status NodeRound::write(uint64_t window, std::vector<Piece> others, bool* overla
   const std::vector<Entry> entries = entries_of(all);
   PieceSource source(all);
   const Interval bytes = window_bytes(window);
-  if (window_ == nullptr) window_ = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
-  if (!painter_.paint(entries, source, bytes.begin, bytes.end, window_.get(), &covered_))
+  if (stream.window == nullptr) stream.window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  if (!stream.painter.paint(entries, source, bytes.begin, bytes.end, stream.window.get(), &stream.covered))
     return Status(Code::io, "a piece of '" + impl.path + "' makes no sense", EIO);
   uint64_t given = 0, painted = 0;
   for (const Piece& piece : all) given += piece.range.bytes();
-  for (const Interval& interval : covered_) painted += interval.bytes();
+  for (const Interval& interval : stream.covered) painted += interval.bytes();
   *overlap = given != painted;
   count(impl.job->counters.drain_windows);
   count(impl.job->counters.drain_bytes, painted);
-  return impl.target->write_each(bytes.begin, window_.get(), covered_);
+  return impl.target->write_each(bytes.begin, stream.window.get(), stream.covered);
 }
 
 Status NodeRound::sync() { return file_->impl_->target->sync(); }

@@ -6,14 +6,15 @@
 // So every byte of the file is written once per round, in the order of the stamps across rounds.
 //
 // A round that is not finished has changed nothing but bytes of the target that will be written again.
-// Threads: begin, write, finish and the destructor on one thread, which holds the file's drain_mutex all the
-// while; pieces on any, from begin to finish.
+// Threads: begin, finish and the destructor on one thread, which holds the file's drain_mutex all the while;
+// the others on any, from begin to finish, each with a Stream of its own.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "drain/paint.h"
 #include "drain/pieces.h"
 #include "node/drainer.h"
 #include "node/file.h"
@@ -28,6 +29,13 @@ class NodeRound {
     uint64_t number = 0;           // its first byte / kWindowBytes
     std::vector<Interval> pieces;  // all that it has; or, where `exact` is false, the span of all
     bool exact = false;
+    bool whole() const;  // known to be all of its bytes
+  };
+  // What a thread that writes windows needs for it.
+  struct Stream {
+    Painter painter;
+    std::vector<Interval> covered;
+    std::unique_ptr<std::byte[]> window;
   };
   static constexpr size_t kMostIntervals = 64;  // of a window told exactly
 
@@ -37,10 +45,11 @@ class NodeRound {
   NodeRound& operator=(const NodeRound&) = delete;
 
   const std::vector<Window>& windows() const { return windows_; }
-  // Writes this node's pieces of a window.
-  Status write(uint64_t window);
-  // Writes the window from this node's pieces and the others'. *overlap: some byte was in more than one.
-  Status write(uint64_t window, std::vector<Piece> others, bool* overlap);
+  // How many the file has, and that of the window's first byte; modulo kMaxServers.
+  uint32_t servers() const;
+  uint32_t server_of(uint64_t window) const;
+  // Writes a window from this node's pieces and the others'. *overlap: some byte was in more than one.
+  Status write(Stream& stream, uint64_t window, std::span<const Piece> others, bool* overlap);
   // This node's pieces of a window, in an order that is the same each time.
   Status pieces(uint64_t window, std::vector<Piece>* found);
   // All that this round wrote is sent on to the file system, and on its storage.
@@ -72,9 +81,6 @@ class NodeRound {
   std::vector<LedgerEntry> marks_;
   RoundRuns runs_;
   std::vector<Window> windows_;
-  Painter painter_;
-  std::vector<Interval> covered_;
-  std::unique_ptr<std::byte[]> window_;
 };
 
 }  // namespace pmio

@@ -73,6 +73,7 @@ class ClusterTest : public testing::Test {
     Job::OpenOptions options;
     options.path = path_;
     options.neighbours = member.cluster.get();
+    options.layout = layout_;
     auto file = member.job->open(options);
     ASSERT_TRUE(file.ok()) << file.status().message();
     member.file = *file;
@@ -105,6 +106,7 @@ class ClusterTest : public testing::Test {
   void expect_file() const { EXPECT_TRUE(contents(path_) == oracle_.bytes); }
   Status drain(uint32_t rank) { return members_[rank].file->drain(); }
 
+  LayoutHints layout_;
   Scratch files_;
   Scratch logs_[kNodes];
   std::string path_;
@@ -115,9 +117,20 @@ class ClusterTest : public testing::Test {
   std::mt19937_64 random_{1};
 };
 
-TEST_F(ClusterTest, TheNewestCallWins) {
+// With one stream per node, and with three.
+class Layouts : public ClusterTest, public testing::WithParamInterface<LayoutHints> {
+  void SetUp() override {
+    layout_ = GetParam();
+    ClusterTest::SetUp();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(OneServerOrNine, Layouts,
+                         testing::Values(LayoutHints{}, LayoutHints{1 << 20, 3 * kNodes}));
+
+TEST_P(Layouts, TheNewestCallWins) {
   uint64_t call = 0;
-  for (const uint64_t file_bytes : {uint64_t{20'000}, 3 * uint64_t{4 << 20}}) {
+  for (const uint64_t file_bytes : {uint64_t{20'000}, 10 * uint64_t{4 << 20}}) {
     for (int round = 0; round < 8; round++) {
       for (uint64_t i = random_() % 5 + 1; i > 0; i--) write_all(++call, file_bytes);
       if (round % 2 == 0) {

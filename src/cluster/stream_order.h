@@ -1,0 +1,27 @@
+// In which order a node writes its windows of a round, and in how many streams.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pmio {
+
+// All nodes together write in as many streams as the file has I/O servers, but each in one at least, and no
+// node in more than this. A stream writes one window at a time, which bounds what a server is sent at once.
+constexpr uint32_t kMostStreams = 8;
+uint32_t streams_of_node(uint32_t servers, uint32_t nodes);
+
+struct WindowPlace {
+  uint32_t server = 0;
+  bool whole = false;  // all of its bytes are written
+};
+
+// The windows' positions in the order in which they are to be begun: whole ones first, and of these and of
+// the others one for each server in turn, as they are given, so that streams that take the next one each
+// write to different servers. Every node begins with another server.
+std::vector<size_t> stream_order(std::span<const WindowPlace> windows, uint32_t servers, uint32_t node,
+                                 uint32_t nodes);
+
+}  // namespace pmio
