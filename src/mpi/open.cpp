@@ -222,7 +222,7 @@ int drain_for_close(Handle& handle) {
     status = handle.file->drain();
   }
   // Said before the barrier, which a rank that is the reason for it may never come to.
-  if (!status.ok() && handle.file->spans_nodes()) complain_once(status.message());
+  if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());
   mpi().Barrier(handle.comm);
   const Status released = handle.file->release();
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any

@@ -149,10 +149,7 @@ Status File::release() {
     impl.undrained = true;
     impl.seal();
     impl.job->keep_log();
-    return Status(status.code(),
-                  status.message() + "; what is not in the file yet stays in the log '" +
-                      impl.job->directory + "': make room or repair the file system, then run 'pmio recover'",
-                  status.system_errno());
+    return kept_in_log(status);
   }
   while (!impl.owned.empty()) impl.detach(0);
   std::lock_guard files_lock(impl.job->files_mutex);
@@ -162,6 +159,13 @@ Status File::release() {
   impl.job->files.erase(impl.key);
   impl.leave();
   return {};
+}
+
+Status File::kept_in_log(const Status& status) const {
+  return Status(status.code(),
+                status.message() + "; what is not in the file yet stays in the log '" +
+                    impl_->job->directory + "': make room or repair the file system, then run 'pmio recover'",
+                status.system_errno());
 }
 
 Status File::take_error() {

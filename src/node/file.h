@@ -109,9 +109,10 @@ class File {
   // Deleted: nothing logged so far will be drained or replayed. Durable on return.
   Status discard();
   // Before the last close on this rank: gives this rank's segments back. All ranks that share the handle have
-  // drained. Where a drain error is pending the segments stay, and the error is returned with the log's place
-  // in its message.
+  // drained. Where a drain error is pending the segments stay, and the error is returned as kept_in_log.
   Status release();
+  // The error of a drain, with the log's place in its message and what to do.
+  Status kept_in_log(const Status& status) const;
 
   // The first drain error not yet reported by this process; ok if none. Reported once per process.
   Status take_error();
