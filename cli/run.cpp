@@ -26,7 +26,7 @@ constexpr int kNotFound = 127;
 
 struct Options {
   std::string directory, log_size, mode, hints, tag;
-  int statistics = -1;
+  bool statistics = false;
   bool outermost = false;
   bool again = false;  // by a runtime library for another MPI: mpi/choose_again.h
   std::vector<std::string> program;
@@ -168,7 +168,7 @@ int run(Options options) {
   set_if_given("PMIO_LOG_SIZE", options.log_size);
   set_if_given("PMIO_MODE", options.mode);
   set_if_given("PMIO_HINTS", options.hints);
-  if (options.statistics >= 0) setenv("PMIO_STATS", std::to_string(options.statistics).c_str(), 1);
+  if (options.statistics) setenv("PMIO_STATS", "1", 1);
   setenv(kRunCommand, (executable_directory() + "/pmio").c_str(), 1);
   unsetenv(kChosenAgain);
   mention_leftovers();
@@ -184,7 +184,7 @@ void add_run(CLI::App& app) {
   command->add_option("--dir", options->directory, "Directory for the logs (PMIO_DIR)");
   command->add_option("--log-size", options->log_size, "Log capacity per rank, such as 512M (PMIO_LOG_SIZE)");
   command->add_option("--mode", options->mode, "auto, log or off (PMIO_MODE)");
-  command->add_flag("--stats{1}", options->statistics, "Print statistics at the end (PMIO_STATS=1)");
+  command->add_flag("--stats", options->statistics, "Print statistics at the end (PMIO_STATS=1)");
   command->add_option("--hints", options->hints, "pattern:key=value:..., per file name pattern (PMIO_HINTS)");
   command->add_option("--mpi", options->tag,
                       "Runtime library to take, such as mpich-4.0.2, instead of finding it out");

@@ -68,6 +68,8 @@ class Chooser:
         if own := self.launchers_own(mpi):
             shell = self.run(mpi, ["sh", "-c", 'echo "$LD_PRELOAD"'])
             yield from differs(mpi, "a shell", shell, str(own.runtime))
+        told = self.run(mpi, ["sh", "-c", 'echo "$PMIO_STATS $PMIO_MODE"'], wrapper=["env", "PMIO_STATS=1", "PMIO_MODE=log"])
+        yield from differs(mpi, "with settings in the environment", told, "1 log")
         alone = self.run(mpi, [f"./{mpi.tag}", "argument"])
         yield from differs(mpi, "alone", alone, f"{mpi.runtime}|./{mpi.tag}|argument", logged=4)
         for chosen in self.of_each_family(mpi):
