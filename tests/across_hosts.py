@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """across_hosts.c, or another program, by two ranks on each of two hosts, plain and under pmio, leaves the file of a plain run
-on one host.
+on one host. across_hosts.c under pmio is logged, and handed on where the hosts cannot reach each other.
 
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
   across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun
-  across_hosts.py --mpi mpich-5.0.2 --program handed_on_hosts --across-nodes
+  across_hosts.py --mpi mpich-5.0.2 --program handed_on_hosts
 """
 
 import checks
@@ -18,15 +18,15 @@ def checksum(bed, host, name):
     return bed.must("on", host, "sha256sum", f"/mnt/pfs/{name}").split()[0]
 
 
-def run_job(bed, options, name, where, command):
+def run_job(bed, options, name, where, command, *expected_mode):
     """The complaint, or ''."""
     program = options.build / "tests" / "mpi" / f"{options.program}-{options.mpi}"
     launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi]
     launch += ["-n", RANKS, "--hosts", ",".join(where)]
-    code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}")
+    code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}", *expected_mode)
     if code is None:
         return f"{name}: timed out\n{output}"
-    # Open MPI 4's launcher may say more.
+    # More is said by Open MPI 4's launcher, and by pmio where it hands on.
     expected = f"{len(where)} hosts"
     if code == 0 and expected in output.splitlines():
         return ""
@@ -34,17 +34,21 @@ def run_job(bed, options, name, where, command):
 
 
 def compare(bed, options):
-    settings = ["env", "PMIO_ACROSS_NODES=on"] if options.across_nodes else []
-    pmio = [*settings, options.build / "bin" / "pmio", "run", "--"]
-    jobs = [("one-host", ["c1"], []), ("plain", ["c1", "c2"], []), ("pmio", ["c1", "c2"], pmio)]
+    pmio = [options.build / "bin" / "pmio", "run", "--"]
+    both = ["c1", "c2"]
+    jobs = [("one-host", ["c1"], []), ("plain", both, [])]
+    if options.program == "across_hosts":
+        jobs += [("pmio", both, pmio, "log"), ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]
+    else:
+        jobs += [("pmio", both, pmio)]
     complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
     if complaints:
         return complaints
     expected = checksum(bed, "c1", "one-host")
-    reads = [(name, host) for name in ("plain", "pmio") for host in ("c1", "c2")]
+    reads = [(job[0], host) for job in jobs[1:] for host in both]
     found = [(name, host) for name, host in reads if checksum(bed, host, name) != expected]
     complaints = [f"{name}: not the file of the plain run on one host, read on {host}" for name, host in found]
-    for host in ("c1", "c2"):
+    for host in both:
         if jobs_left := bed.must("on", host, "find", "/dev/shm", "-name", "job-*"):
             complaints.append(f"{host}: logs are left: {jobs_left}")
     return complaints
@@ -54,7 +58,6 @@ def main():
     parser = checks.parser(__doc__)
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--program", default="across_hosts", help="of tests/mpi")
-    parser.add_argument("--across-nodes", action="store_true", help="files are logged")
     parser.add_argument("--slurm", action="store_true", help="launch by Slurm")
     options = parser.parse_args()
     options.mpi = harness.choose_mpi(options.build, options.mpi).tag

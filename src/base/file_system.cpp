@@ -4,6 +4,8 @@
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -42,6 +44,13 @@ std::string with_subtype(const std::string& type, const std::string& source) {
 }
 
 }  // namespace
+
+bool shows_other_nodes(std::string_view file_system) {
+  // The first three are what the testbed can mount, or the same by the kernel's client; the others promise
+  // POSIX semantics between clients.
+  constexpr std::array<std::string_view, 5> kKnown{"fuse.mfs", "fuse.ceph-fuse", "ceph", "lustre", "gpfs"};
+  return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
+}
 
 std::string mounted_type(std::string_view mountinfo, dev_t device) {
   const std::string wanted = std::to_string(major(device)) + ":" + std::to_string(minor(device));

@@ -12,6 +12,11 @@ namespace pmio {
 // is not known its number, "0x...". Empty where fstatfs fails, with errno set.
 std::string file_system_of(int fd);
 
+// Whether what one node has written to a file of such a file system and sent on by fdatasync(2) is what
+// another node reads, and fcntl(2) locks hold on all nodes: by what is known of it in its usual
+// configuration.
+bool shows_other_nodes(std::string_view file_system);
+
 // The type of the file system with that device number, by the text of /proc/self/mountinfo (proc(5)). Empty
 // where it isn't listed.
 std::string mounted_type(std::string_view mountinfo, dev_t device);

@@ -28,6 +28,8 @@ class Cluster : public Neighbours {
   PeerAddress address() const;  // of the leader; none elsewhere
   // Both by node.
   void connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members);
+  // Whether that node's leader answers. After all leaders have been connected.
+  Status reach(uint32_t node) const { return leaders_->reach(node); }
   // No more service; whoever asks gets an error.
   void stop();
 

@@ -1,5 +1,6 @@
 #include "cluster/leaders.h"
 
+#include <chrono>
 #include <utility>
 
 namespace pmio {
@@ -16,6 +17,12 @@ Leaders::Leaders(std::vector<Peer> leaders, const PeerToken& token, uint32_t my_
 
 std::unique_ptr<Leaders> Leaders::more() const {
   return std::unique_ptr<Leaders>(new Leaders(leaders_, token_, my_node_));
+}
+
+Status Leaders::reach(uint32_t node) const {
+  constexpr std::chrono::seconds kPatience(10);
+  PeerConnection connection(leaders_[node], token_, my_node_, kPatience);
+  return connection.call(static_cast<uint32_t>(Request::alive), {}).status();
 }
 
 Result<std::vector<std::byte>> Leaders::ask(uint32_t node, Request kind, const MessageWriter& message) {

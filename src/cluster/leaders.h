@@ -25,6 +25,8 @@ class Leaders {
   // All of `nodes` at once; the results in the same order. One message for all, or one each.
   std::vector<Result<std::vector<std::byte>>> ask_all(std::span<const uint32_t> nodes, Request kind,
                                                       std::span<const MessageWriter> messages);
+  // Whether a new connection to it is answered within a few seconds.
+  Status reach(uint32_t node) const;
   std::span<const uint32_t> all() const { return all_; }
   std::span<const uint32_t> others() const { return others_; }
 

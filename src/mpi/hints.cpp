@@ -63,6 +63,29 @@ Status set_durability(Hints& hints, std::string_view key, std::string_view value
   return {};
 }
 
+Status set_across_nodes(Hints& hints, std::string_view key, std::string_view value) {
+  if (value == "auto") {
+    hints.across_nodes = AcrossNodes::automatic;
+    return {};
+  }
+  bool on = false;
+  if (!set_switch(on, key, value).ok()) return bad_value(key, value, "auto, on or off");
+  hints.across_nodes = on ? AcrossNodes::on : AcrossNodes::off;
+  return {};
+}
+
+const char* across_nodes_name(AcrossNodes value) {
+  switch (value) {
+    case AcrossNodes::off:
+      return "off";
+    case AcrossNodes::automatic:
+      return "auto";
+    case AcrossNodes::on:
+      break;
+  }
+  return "on";
+}
+
 Status set_directory(Hints& hints, std::string_view key, std::string_view value) {
   if (value.empty() || value[0] != '/') return bad_value(key, value, "an absolute path");
   hints.directory = value;
@@ -117,7 +140,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_durability") return set_durability(hints, key, value);
   if (key == "pmio_background") return set_switch(hints.background, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
-  if (key == "pmio_across_nodes") return set_switch(hints.across_nodes, key, value);
+  if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
   if (key == "pmio_interface") {
     hints.interface = value;
     return {};
@@ -167,7 +190,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_durability", durability_name(hints.durability)},
           {"pmio_background", hints.background ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
-          {"pmio_across_nodes", hints.across_nodes ? "on" : "off"},
+          {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},
           {"pmio_interface", hints.interface}};
 }
 

@@ -19,18 +19,20 @@
 namespace pmio {
 
 enum class Mode { automatic, log, off };
+// In order of what they allow; the least of all ranks' counts.
+enum class AcrossNodes { off, automatic, on };
 
 struct Hints {
-  Mode mode = Mode::automatic;               // pmio_mode
-  std::string directory;                     // pmio_dir; empty: default_directory()
-  uint64_t log_bytes = 0;                    // pmio_log_size, of a rank; 0: chosen from the medium
-  uint64_t index_bytes = 256 << 20;          // pmio_index_memory
-  Durability durability = Durability::sync;  // pmio_durability
-  bool background = true;                    // pmio_background
-  int stats = 0;                             // pmio_stats
-  bool across_nodes = false;                 // pmio_across_nodes
-  std::string interface;                     // pmio_interface, between nodes; empty: chosen
-  LayoutHints layout;                        // striping_unit, striping_factor
+  Mode mode = Mode::automatic;                        // pmio_mode
+  std::string directory;                              // pmio_dir; empty: default_directory()
+  uint64_t log_bytes = 0;                             // pmio_log_size, of a rank; 0: chosen from the medium
+  uint64_t index_bytes = 256 << 20;                   // pmio_index_memory
+  Durability durability = Durability::sync;           // pmio_durability
+  bool background = true;                             // pmio_background
+  int stats = 0;                                      // pmio_stats
+  AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
+  std::string interface;                              // pmio_interface, between nodes; empty: chosen
+  LayoutHints layout;                                 // striping_unit, striping_factor
 };
 
 using HintPair = std::pair<std::string, std::string>;

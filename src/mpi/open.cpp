@@ -1,9 +1,12 @@
 // MPI_File_open, MPI_File_close, MPI_File_delete.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "base/file_descriptor.h"
+#include "base/file_system.h"
 #include "mpi/agree.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
@@ -61,6 +64,13 @@ std::optional<FileIdentity> identity_at(const std::string& path) {
 void unmake(const char* filename) {
   struct stat facts {};
   if (stat(filename, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0) unlink(filename);
+}
+
+// Whether a file may be logged by ranks on several nodes, as this one sees it.
+bool seen_by_other_nodes(const std::string& path) {
+  if (Process::instance().on_any_file_system()) return true;
+  const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+  return file.ok() && shows_other_nodes(file_system_of(file.get()));
 }
 
 // What one rank can say about logging a file, before all ranks agree.
@@ -122,8 +132,8 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
 }
 
 // All ranks learn in one step: the lowest rank that cannot log, and the lowest that has a reason to tell; the
-// size of the file, as the furthest of them saw it; and a number that tells this open from all others of the
-// job.
+// size of the file, as the furthest of them saw it; a number that tells this open from all others of the job;
+// and whether the name leads all of them to the same file.
 struct Agreement {
   int64_t cannot = kNobody;
   int64_t tells = kNobody;
@@ -131,6 +141,9 @@ struct Agreement {
   int64_t minus_last_call = 0;
   int64_t minus_cut = 0;
   int64_t number = kNobody;
+  int64_t mark = kNobody;  // of the file's identity, which all clients of a file system see alike
+  int64_t minus_mark = kNobody;
+  bool same_file() const { return mark == -minus_mark; }
 };
 
 Agreement agree(Handle& handle, const Attempt& mine) {
@@ -141,6 +154,11 @@ Agreement agree(Handle& handle, const Attempt& mine) {
   local.minus_size = -mine.size_bytes;
   local.minus_last_call = -mine.last_call;
   local.minus_cut = -mine.cut;
+  if (mine.file) {
+    const FileIdentity& identity = mine.file->identity();
+    local.mark = static_cast<int64_t>((identity.inode ^ identity.birth_ns) & INT64_MAX);
+    local.minus_mark = -local.mark;
+  }
   if (handle.rank == 0) {
     int world = 0;
     mpi().Comm_rank(MPI_COMM_WORLD, &world);
@@ -174,7 +192,8 @@ void start_logging(Handle& handle, MPI_Comm comm) {
   mpi().Comm_size(handle.comm, &handle.ranks);
   Cluster* cluster = nullptr;
   if (Process::instance().spans_nodes()) {
-    cluster = Process::instance().join_nodes(handle.comm, handle.hints);
+    const bool suits = handle.hints.mode != Mode::off && seen_by_other_nodes(handle.path);
+    if (on_all_ranks(suits, handle.comm)) cluster = Process::instance().join_nodes(handle.comm, handle.hints);
     if (cluster == nullptr) {
       mpi().Comm_free(&handle.comm);
       return;
@@ -185,7 +204,12 @@ void start_logging(Handle& handle, MPI_Comm comm) {
   if (all.tells == handle.rank) {
     complain_once(mine.misconfigured.message() + "; the program runs on without the log");
   }
-  if (all.cannot != kNobody) {
+  const bool other_files = cluster != nullptr && all.cannot == kNobody && !all.same_file();
+  if (other_files && handle.rank == 0) {
+    complain_once("'" + handle.path +
+                  "' is not the same file on all nodes; the program runs on without the log for it");
+  }
+  if (all.cannot != kNobody || other_files) {
     if (mine.file) (void)mine.file->release();  // nothing was logged through it
     mpi().Comm_free(&handle.comm);
     if (Job* job = Process::instance().joined()) count(job->counters().files_passed_through);

@@ -78,19 +78,20 @@ void Process::start() {
   mpi().Comm_rank(MPI_COMM_WORLD, &rank_);
   mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
   const Hints hints = site_hints(rank_ == 0);
-  const int wanted[2] = {hints.mode == Mode::off ? 0 : 1, hints.across_nodes ? 1 : 0};
+  const int wanted[2] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes)};
   int all_want[2] = {0, 0};
   mpi().Allreduce(wanted, all_want, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  can_log_ = all_want[0] != 0 && meet_node(all_want[1] != 0);
+  across_nodes_ = static_cast<AcrossNodes>(all_want[1]);
+  can_log_ = all_want[0] != 0 && meet_node();
 }
 
-bool Process::meet_node(bool across_nodes) {
+bool Process::meet_node() {
   MPI_Comm node = MPI_COMM_NULL;
   if (mpi().Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
     return false;
   mpi().Comm_size(node, &ranks_here_);
   spans_nodes_ = ranks_here_ != ranks_;
-  const bool can_log = !spans_nodes_ || across_nodes;
+  const bool can_log = !spans_nodes_ || across_nodes_ != AcrossNodes::off;
   if (can_log) share_identity(node);
   mpi().Comm_free(&node);
   return can_log;

@@ -34,8 +34,11 @@ class Process {
   // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
   // join_nodes comes before everything else.
   bool spans_nodes() const { return spans_nodes_; }
+  // Whether all ranks want files of any file system logged across nodes, not only of those that are known to
+  // show one node what another has written (shows_other_nodes).
+  bool on_any_file_system() const { return across_nodes_ == AcrossNodes::on; }
   // Collective over all ranks of the job, comm being any communicator of them all: the nodes find each other.
-  // Null, on all ranks, where that fails; for good.
+  // Null, on all ranks, where that fails or they cannot reach each other; for good.
   Cluster* join_nodes(MPI_Comm comm, const Hints& hints);
   bool leads_node() const;
   // What join_nodes returned.
@@ -55,15 +58,17 @@ class Process {
 
  private:
   // Collective over MPI_COMM_WORLD. False, on all ranks: nothing can be logged.
-  bool meet_node(bool across_nodes);
+  bool meet_node();
   void number_node(MPI_Comm node);
   void share_identity(MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);
+  Status reach_nodes();
   Status start_cluster(const Hints& hints, const PeerToken& token);
   void report(int stats_level);
 
   bool can_log_ = false;
   bool spans_nodes_ = false;
+  AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node

@@ -52,6 +52,21 @@ Status Process::start_cluster(const Hints& hints, const PeerToken& token) {
   return {};
 }
 
+// The next node's leader, and the coordinator: an interface that others cannot reach shows here, and not when
+// something has been logged.
+Status Process::reach_nodes() {
+  if (!leads_node()) return {};
+  for (const uint32_t node : {kCoordinator, (place_.node + 1) % place_.nodes}) {
+    const Status status = cluster()->reach(node);
+    if (!status.ok())
+      return Status(status.code(),
+                    "the nodes of the job cannot talk to each other: " + status.message() +
+                        "; name an interface that they can use in PMIO_INTERFACE",
+                    status.system_errno());
+  }
+  return {};
+}
+
 Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
   if (nodes_joined_) return cluster();
   nodes_joined_ = true;
@@ -83,6 +98,13 @@ Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
   }
   cluster()->connect(leaders, std::move(nodes));
   mpi().Barrier(comm);  // nobody asks a leader that does not know the others
+  const Status reached = reach_nodes();
+  if (!reached.ok()) complain_once(reached.message() + "; the program runs on without the log");
+  if (!on_all_ranks(reached.ok(), comm)) {
+    const std::lock_guard lock(mutex_);
+    cluster_.reset();
+    return nullptr;
+  }
   return cluster();
 }
 

@@ -1,7 +1,8 @@
 /* What must hold on any number of hosts, by the MPI standard alone: bytes that one rank writes are read by
  * another after a sync, a barrier and a sync, and the file is complete after its close. The ranks' pieces
  * interleave, collectively through a view and independently, and are then written once more by the next rank.
- * The file is left for a look. Rank 0 prints the number of hosts. Usage: across_hosts FILE */
+ * The file is left for a look. Rank 0 prints the number of hosts. Usage: across_hosts FILE [pmio_mode], which
+ * must then be what MPI_File_get_info shows for that key. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,14 +66,25 @@ static void read_back(MPI_File file, int version) {
   MPI_Barrier(MPI_COMM_WORLD); /* nobody overwrites what another still reads */
 }
 
+static void expect_mode(MPI_File file, const char* expected) {
+  MPI_Info info;
+  char mode[16] = "";
+  int found = 0;
+  check(MPI_File_get_info(file, &info) == MPI_SUCCESS, "get_info");
+  MPI_Info_get(info, "pmio_mode", sizeof mode - 1, mode, &found);
+  check(found && strcmp(mode, expected) == 0, "pmio_mode");
+  MPI_Info_free(&info);
+}
+
 int main(int argc, char** argv) {
   MPI_File file;
   begin(&argc, &argv);
   const int hosts = count_hosts();
-  const int opened = argc == 2 && MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+  const int opened = argc >= 2 && MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
                                                 MPI_INFO_NULL, &file) == MPI_SUCCESS;
-  check(opened, "usage: across_hosts FILE, which can be written");
+  check(opened, "usage: across_hosts FILE [pmio_mode], FILE can be written");
   if (opened) {
+    if (argc == 3) expect_mode(file, argv[2]);
     unsigned char* data = malloc(CALL);
     write_collectively(file, data, rank, 1);
     read_back(file, 1);

@@ -33,7 +33,7 @@ foreach(tag IN LISTS tags)
   pmio_add_testbed_test(failures ${tag} 900 failures.py --away 5 host-disk:write storage:close)
   pmio_add_nightly_test(testbed.failures_all.${tag} 7200 failures.py --mpi ${tag} --rounds 2)
   # Plain MPI-IO, too, was seen to fail it on MooseFS: what a client has cached is old for a second.
-  pmio_add_nightly_test(testbed.handed_on_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program handed_on_hosts --across-nodes)
+  pmio_add_nightly_test(testbed.handed_on_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program handed_on_hosts)
   # Jobs of one rank, which MPICH starts without a word about its process manager.
   pmio_add_testbed_test(slurm_recover ${tag} 300 slurm_recover.py)
   pmio_add_testbed_test(layout ${tag} 300 layout.py)
