@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/file_system.h"
 #include "medium/directory.h"
 #include "report_format.h"
 
@@ -19,6 +20,12 @@ std::string describe(uint64_t stripe_bytes, size_t servers) {
   const std::string stripes = "stripes of " + human_bytes(stripe_bytes);
   return servers == 1 ? stripes + ", servers unknown"
                       : stripes + " on " + std::to_string(servers) + " servers";
+}
+
+const char* across_nodes(const FileLayout& file) {
+  return shows_other_nodes(file.file_system)
+             ? "jobs on several nodes log to it"
+             : "jobs on several nodes log to it with PMIO_ACROSS_NODES=on only";
 }
 
 size_t distinct(std::vector<uint32_t> servers) {
@@ -43,21 +50,27 @@ std::vector<std::string> lines_of(const FileLayout& file) {
   const std::string unknown = file.found.known() ? "" : " (the file system does not tell)";
   const Layout& layout = file.found.layout;
   if (layout.components.empty())
-    return {file.file_system + ": " + describe(layout.stripe_bytes, layout.servers) + unknown};
+    return {file.file_system + ": " + describe(layout.stripe_bytes, layout.servers) + unknown,
+            across_nodes(file)};
   std::vector<std::string> lines{file.file_system + ": " + std::to_string(layout.components.size()) +
                                  " components, " + std::to_string(layout.servers) + " servers"};
   for (const LayoutComponent& component : layout.components) {
     const std::string end = component.end == UINT64_MAX ? "end" : human_bytes(component.end);
     lines.push_back("to " + end + ": " + describe(component.stripe_bytes, distinct(component.servers)));
   }
+  lines.emplace_back(across_nodes(file));
   return lines;
 }
 
 Json json_of(const FileLayout& file) {
   const Layout& layout = file.found.layout;
-  Json document{{"path", file.path},           {"file_system", file.file_system},
-                {"known", file.found.known()}, {"stripe_bytes", layout.stripe_bytes},
-                {"servers", layout.servers},   {"components", Json::array()}};
+  Json document{{"path", file.path},
+                {"file_system", file.file_system},
+                {"known", file.found.known()},
+                {"stripe_bytes", layout.stripe_bytes},
+                {"servers", layout.servers},
+                {"components", Json::array()},
+                {"logged_across_nodes", shows_other_nodes(file.file_system)}};
   for (const LayoutComponent& component : layout.components)
     document["components"].push_back(json_of(component));
   return document;

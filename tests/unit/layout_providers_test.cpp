@@ -216,6 +216,13 @@ TEST(FileSystem, MountedType) {
   EXPECT_EQ(mounted_type("", makedev(0, 45)), "");
 }
 
+TEST(FileSystem, ShowsWhatOtherNodesWrote) {
+  for (const char* shows : {"fuse.mfs", "fuse.ceph-fuse", "lustre"})
+    EXPECT_TRUE(shows_other_nodes(shows)) << shows;
+  for (const char* other : {"", "ext4", "tmpfs", "nfs", "fuse"})
+    EXPECT_FALSE(shows_other_nodes(other)) << other;
+}
+
 TEST(FileSystem, OfAnOpenFile) {
   const int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_GE(fd, 0);
