@@ -93,6 +93,7 @@ def parse():
     parser.add_argument("--ops", default=40, type=int)
     parser.add_argument("--hosts", default=len(HOSTS), type=int, help="of the differential test; crashes are of two")
     parser.add_argument("--ranks", default=RANKS, type=int, help="of the differential test, on all hosts together")
+    parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--kills", default=3, type=int)
     parser.add_argument("--first", default=0, type=int, help="number of the first kill")
     options = parser.parse_args()
@@ -112,7 +113,7 @@ def main():
     options = parse()
     scratch = Path(tempfile.mkdtemp(prefix="pmio-across-nodes-", dir="/tmp"))
     try:
-        with hosts.testbed(compute=len(options.hosts), servers=2) as bed:
+        with hosts.testbed(compute=len(options.hosts), servers=2, file_system=options.fs) as bed:
             complaints = (compare if options.what == "differential" else kill_often)(bed, options, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -32,6 +32,7 @@ void init_control(FileControl* control, uint32_t ranks) {
   init_shared_mutex(&control->drain_mutex);
   init_shared_mutex(&control->index_mutex);
   init_shared_mutex(&control->claim_mutex);
+  control->unsynced.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
 }
 

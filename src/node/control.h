@@ -27,6 +27,7 @@
 #include "log/format.h"
 #include "log/target_mark.h"
 #include "medium/medium.h"
+#include "node/unsynced.h"
 
 namespace pmio {
 
@@ -35,7 +36,7 @@ constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
-constexpr uint64_t kControlMagic = 0x344c5443494f4d50;  // "PMIOCTL4"
+constexpr uint64_t kControlMagic = 0x354c5443494f4d50;  // "PMIOCTL5"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -130,6 +131,10 @@ struct FileControl {
   // Of the file, but for what has been logged or written through since; UINT64_MAX: only the file system
   // knows, and its clients may be behind each other.
   std::atomic<uint64_t> known_size;
+  // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
+  // the log; counted by whoever answers.
+  Unsynced unsynced;
+  std::atomic<uint64_t> foreign_writes;
   std::atomic<uint32_t> stale_count;
   StaleWindow stale[kMaxStale];
   std::atomic<uint64_t> ledger_updates;           // that have become durable

@@ -195,6 +195,7 @@ struct File::Impl {
   void conceal(const Vector& range);
   Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
   Status answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held);
+  Status write_batch(std::span<const Vector> ranges, PatternCursor& memory, const std::byte* buffer);
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
 };
 

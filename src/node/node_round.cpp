@@ -55,6 +55,8 @@ Status NodeRound::open(uint64_t cut) {
     if (impl.control->cut.load(std::memory_order_relaxed) < cut)
       impl.control->cut.store(cut, std::memory_order_release);
   }
+  // Before any node writes what was logged: the file system must not bring this back over later bytes.
+  PMIO_TRY(impl.control->unsynced.sync(*impl.target));
   PMIO_TRY(impl.mark.writing());
   PMIO_TRY(drainer.begin_round(false, &leftover_, &marks_));
   runs_.add(leftover_.entries);

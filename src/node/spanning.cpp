@@ -1,7 +1,8 @@
 // A file whose ranks are on several nodes: what it asks of the other nodes, and what they ask of this one.
 //
 // Collective writes are logged, their number is their stamp. Independent ones go to the file. Nobody reads or
-// writes a byte of the file before what another node has logged of it has been drained (decision 0011).
+// writes a byte of the file before what another node has logged of it has been drained, and what another node
+// has written past its log has been synced (decision 0011).
 #include <algorithm>
 #include <cstring>
 
@@ -92,6 +93,7 @@ bool File::Impl::all_drained_here() const {
 
 Status File::Impl::drain_log(bool room) {
   if (neighbours == nullptr) return drainer->drain();
+  PMIO_TRY(control->unsynced.sync(*target));
   if (number == 0 || all_drained_here()) return {};
   return neighbours->drain(number, cell->completed.load(std::memory_order_relaxed) + (room ? 1 : 0));
 }
@@ -103,7 +105,8 @@ Status File::Impl::drain_what_can_be() {
 Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
   const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
   if (!will_write && !ranges.empty()) {
-    const auto clear = others.clear_of(*neighbours, number, finished, ranges, end);
+    const auto clear = others.clear_of(*neighbours, number, finished,
+                                       control->foreign_writes.load(std::memory_order_seq_cst), ranges, end);
     if (!clear.ok()) return clear.status();
     if (clear.value()) {
       *end = std::max(*end, logged_end());
@@ -178,11 +181,22 @@ Status File::write_through(PatternCursor& file, PatternCursor& memory, const std
       batch.push_back(file.next(bytes));
       bytes -= batch.back().bytes();
     }
-    uint64_t end = 0;
-    PMIO_TRY(impl.meet_nodes(batch, true, &end));
-    for (const Vector& where : batch) PMIO_TRY(impl.write_vector(where, memory, buffer));
+    impl.control->unsynced.begin_write();
+    const Status written = impl.write_batch(batch, memory, buffer);
+    const Status noted = impl.control->unsynced.end_write(batch, *impl.target);
+    PMIO_TRY(written);
+    PMIO_TRY(noted);
   }
-  return impl.target->sync();  // other nodes read it from the file system's servers
+  // A write is to survive what a logged one survives.
+  return impl.job->outlives_node() ? impl.control->unsynced.sync(*impl.target) : Status();
+}
+
+Status File::Impl::write_batch(std::span<const Vector> ranges, PatternCursor& memory,
+                               const std::byte* buffer) {
+  uint64_t end = 0;
+  PMIO_TRY(meet_nodes(ranges, true, &end));
+  for (const Vector& where : ranges) PMIO_TRY(write_vector(where, memory, buffer));
+  return {};
 }
 
 // Whether this node's logs hold bytes of the range: undrained ones, of calls up to `finished`, or drained
@@ -241,6 +255,10 @@ Status File::Impl::answer(uint64_t finished, std::span<const Vector> ranges, boo
 }
 
 Status File::answer(uint64_t calls, std::span<const Vector> ranges, bool will_write, bool* undrained) {
+  Unsynced& unsynced = impl_->control->unsynced;
+  // What this node's ranks know of the file may be old from now on (Survey).
+  if (will_write) impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  if (unsynced.holds(ranges)) PMIO_TRY(unsynced.sync(*impl_->target));
   return impl_->answer(calls, ranges, will_write, undrained);
 }
 

@@ -49,12 +49,13 @@ Result<const std::vector<Interval>*> Survey::window(Neighbours& neighbours, uint
   return &(windows_[number] = std::move(told.value().held));
 }
 
-Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls,
+Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t foreign_writes,
                               std::span<const Vector> ranges, uint64_t* end) {
   std::lock_guard lock(mutex_);
-  if (calls != calls_) {
+  if (calls != calls_ || foreign_writes != foreign_writes_) {
     windows_.clear();
     calls_ = calls;
+    foreign_writes_ = foreign_writes;
     end_ = 0;
     wait_ = kPlainQuestions;
   }
@@ -80,10 +81,16 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
   return true;
 }
 
-// Looked at in this order: the calls, so that all that was published in them is seen; the records; whether a
-// round is being closed, whose bytes another node may still serve as they were before.
+// Looked at in this order: whether somebody writes past the log, then what has been; the calls, so that all
+// that was published in them is seen; the records; whether a round is being closed, whose bytes another node
+// may still serve as they were before.
 Status File::survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete) {
   Impl& impl = *impl_;
+  Unsynced& unsynced = impl.control->unsynced;
+  *complete = !unsynced.writing();
+  if (!*complete) return {};
+  const Vector all{static_cast<int64_t>(bytes.begin), bytes.bytes(), 0, 1};
+  if (unsynced.holds({&all, 1})) PMIO_TRY(unsynced.sync(*impl.target));
   std::lock_guard lock(impl.read_mutex);
   *complete = calls_finished_here() >= calls;
   if (*complete && !impl.all_drained_here()) PMIO_TRY(impl.survey(calls, bytes, held, complete));

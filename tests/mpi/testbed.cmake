@@ -41,5 +41,7 @@ foreach(tag IN LISTS tags)
   pmio_add_nightly_test(testbed.nodes_bench.${tag} 900 ../bench/nodes.py --mpi ${tag} --divide 192 --repetitions 1)
   # Only where Ceph is installed: testbed/setup-ceph.
   pmio_add_nightly_test(testbed.layout_ceph.${tag} 600 layout.py --mpi ${tag} --fs ceph)
+  pmio_add_nightly_test(testbed.across_nodes.differential_ceph.${tag} 1800 across_nodes.py differential --mpi ${tag} --fs ceph --seeds 1-6)
+  pmio_add_nightly_test(testbed.across_nodes.crash_ceph.${tag} 1800 across_nodes.py crash --mpi ${tag} --fs ceph)
   pmio_add_nightly_test(testbed.across_hosts_ceph.${tag} 600 across_hosts.py --mpi ${tag} --fs ceph)
 endforeach()

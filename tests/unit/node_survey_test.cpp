@@ -32,10 +32,11 @@ struct SurveyTest : testing::Test {
   FakeNeighbours others;
   Survey survey;
   uint64_t end = 0;
+  uint64_t foreign_writes = 0;
 
   bool clear_of(int64_t offset, uint64_t bytes, uint64_t calls = 1) {
     const Vector range{offset, bytes, 0, 1};
-    const auto clear = survey.clear_of(others, kFile, calls, {&range, 1}, &end);
+    const auto clear = survey.clear_of(others, kFile, calls, foreign_writes, {&range, 1}, &end);
     EXPECT_TRUE(clear.ok());
     return clear.ok() && clear.value();
   }
@@ -71,12 +72,19 @@ TEST_F(SurveyTest, WhatOthersHoldIsNotClearAndIsAskedAnew) {
   EXPECT_TRUE(clear_of(399, 2));
 }
 
+TEST_F(SurveyTest, IsOldOnceAnotherNodeWritesPastItsLog) {
+  ask_often();
+  EXPECT_TRUE(clear_of(0, 8));
+  foreign_writes++;
+  EXPECT_FALSE(clear_of(0, 8));
+}
+
 TEST_F(SurveyTest, BlocksBetweenThePieces) {
   ask_often();
   others.told.held = {{100, 200}, {300, 400}};
   const Vector between{0, 100, 200, 3}, across{50, 100, 200, 2};
-  EXPECT_TRUE(*survey.clear_of(others, kFile, 1, {&between, 1}, &end));
-  EXPECT_FALSE(*survey.clear_of(others, kFile, 1, {&across, 1}, &end));
+  EXPECT_TRUE(*survey.clear_of(others, kFile, 1, 0, {&between, 1}, &end));
+  EXPECT_FALSE(*survey.clear_of(others, kFile, 1, 0, {&across, 1}, &end));
 }
 
 TEST_F(SurveyTest, ALaterCallMakesItAskAgain) {

@@ -1,0 +1,12 @@
+// Whether a handle logs.
+#pragma once
+
+#include "mpi/handle.h"
+
+namespace pmio {
+
+// Collective over the communicator of the open, after the MPI library's: sets what the handle needs to log,
+// or leaves it to be handed on. Says why, where the user can do something about it.
+void start_logging(Handle& handle, MPI_Comm comm);
+
+}  // namespace pmio

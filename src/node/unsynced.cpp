@@ -1,0 +1,85 @@
+#include "node/unsynced.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "drain/blocks.h"
+#include "node/control.h"
+
+namespace pmio {
+
+constexpr size_t kMostOfAWrite = 16;         // ranges; of more their span is kept
+constexpr uint64_t kMostCompared = 1 << 16;  // pairs of ranges
+
+namespace {
+
+Vector span_of(std::span<const Vector> ranges) {
+  int64_t begin = INT64_MAX, end = 0;
+  for (const Vector& range : ranges) {
+    begin = std::min(begin, range.offset);
+    end = std::max(end, range.end());
+  }
+  return {begin, static_cast<uint64_t>(end - begin), 0, 1};
+}
+
+}  // namespace
+
+void Unsynced::init() { init_shared_mutex(&mutex_); }
+
+bool Unsynced::add(std::span<const Vector> ranges) {
+  const RobustLock lock(mutex_);
+  const uint32_t count = count_.load(std::memory_order_relaxed);
+  if (count + ranges.size() > kMostRanges) return false;
+  std::copy(ranges.begin(), ranges.end(), ranges_ + count);
+  count_.store(count + static_cast<uint32_t>(ranges.size()), std::memory_order_seq_cst);
+  return true;
+}
+
+Status Unsynced::end_write(std::span<const Vector> ranges, TargetFile& target) {
+  Vector all{};
+  if (ranges.size() > kMostOfAWrite) {
+    all = span_of(ranges);
+    ranges = {&all, 1};
+  }
+  Status status;
+  while (status.ok() && !add(ranges)) status = sync(target);
+  writing_.fetch_sub(1, std::memory_order_seq_cst);
+  return status;
+}
+
+bool Unsynced::holds(std::span<const Vector> ranges) {
+  if (count_.load(std::memory_order_seq_cst) == 0) return false;
+  const RobustLock lock(mutex_);
+  const std::span<const Vector> written(ranges_, count_.load(std::memory_order_relaxed));
+  if (written.size() * ranges.size() > kMostCompared) return true;
+  return std::any_of(written.begin(), written.end(), [&](const Vector& one) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const Vector& wanted) { return may_share_a_byte(one, wanted); });
+  });
+}
+
+Status Unsynced::sync(TargetFile& target) {
+  if (const int error = error_.load(std::memory_order_relaxed); error != 0)
+    return Status::from_errno(
+        error, "what was written to '" + target.path() + "' has not all reached its file system");
+  uint64_t end = 0;
+  {
+    const RobustLock lock(mutex_);
+    end = first_ + count_.load(std::memory_order_relaxed);
+    if (end == first_) return {};
+  }
+  if (Status status = target.sync(); !status.ok()) {
+    error_.store(status.system_errno() != 0 ? status.system_errno() : EIO, std::memory_order_relaxed);
+    return status;
+  }
+  const RobustLock lock(mutex_);
+  if (end <= first_) return {};  // another sync was faster
+  const auto synced = static_cast<uint32_t>(end - first_);
+  const uint32_t count = count_.load(std::memory_order_relaxed);
+  std::copy(ranges_ + synced, ranges_ + count, ranges_);
+  first_ = end;
+  count_.store(count - synced, std::memory_order_release);
+  return {};
+}
+
+}  // namespace pmio
