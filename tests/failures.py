@@ -172,6 +172,8 @@ class Case:
         while in_pmio() and self.job.ranks() and time.monotonic() - begin < bound + MORE + PATIENCE:
             time.sleep(0.5)
         want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang\n{self.job.said()}")
+        if self.moment == "close" and "pmio:" in self.job.said():
+            want(f"stays in the log '{self.logs}/job-" in self.job.said(), f"the log's place is not named\n{self.job.said()}")
         how = "waits in MPI" if self.job.ranks() else "has ended"
         seconds = time.monotonic() - begin
         print(f"  {self.name}: {seconds:.0f} s after the failure the job {how}: {self.job.said().strip()[:300]}", flush=True)
