@@ -14,8 +14,7 @@ namespace pmio {
 namespace {
 
 // Blocks so small that the copy finds in the first-level cache what the checksum has just read.
-constexpr size_t kCachedBlock = 1 << 10;
-constexpr size_t kStreamedBlock = 4 << 10;
+constexpr size_t kBlock = 4 << 10;
 constexpr size_t kStreamFrom = 8 << 10;
 
 // A call of the C library's memcpy: inlined, where the length has a known bound, GCC puts `rep movs` in its
@@ -31,7 +30,7 @@ void copy_block(std::byte* to, const std::byte* from, size_t length) {
 
 uint32_t copy_cached(std::byte* to, const std::byte* from, size_t length, uint32_t crc) {
   for (size_t done = 0; done < length;) {
-    const size_t step = std::min(kCachedBlock, length - done);
+    const size_t step = std::min(kBlock, length - done);
     crc = crc32c(crc, from + done, step);
     copy_block(to + done, from + done, step);
     done += step;
@@ -65,7 +64,7 @@ uint32_t copy_streamed(std::byte* to, const std::byte* from, size_t length, uint
   crc = copy_cached(to, from, head, crc);
   const size_t lines_end = head + (length - head) / kLine * kLine;
   for (size_t done = head; done < lines_end;) {
-    const size_t step = std::min(kStreamedBlock, lines_end - done);
+    const size_t step = std::min(kBlock, lines_end - done);
     crc = crc32c(crc, from + done, step);
     stream_lines(to + done, from + done, step);
     done += step;

@@ -181,6 +181,7 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
   Impl& impl = *impl_;
   *got = 0;
   if (!ever_logged()) return impl.read_target(offset, data, bytes, got, collective);
+  prefetch_to_write(data, bytes);  // comes from memory while the log is searched
   uint64_t n = bytes;
   if (spans_nodes()) {
     uint64_t end = 0;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -32,6 +34,32 @@ TEST(Checksum, EveryLengthAndChaining) {
               by_definition(7, bytes.data(), length + 4000));
   }
 }
+
+#if defined(__x86_64__)
+// Whether something is left in the part of the vector registers that only VEX-encoded instructions know.
+__attribute__((target("avx"))) bool upper_halves_in_use() {
+  uint64_t registers[16][4];
+#define PMIO_STORE(n) "vmovups %%ymm" #n ", 32*" #n "(%0)\n"
+  asm volatile(PMIO_STORE(0) PMIO_STORE(1) PMIO_STORE(2) PMIO_STORE(3) PMIO_STORE(4) PMIO_STORE(5)
+                   PMIO_STORE(6) PMIO_STORE(7) PMIO_STORE(8) PMIO_STORE(9) PMIO_STORE(10) PMIO_STORE(11)
+                       PMIO_STORE(12) PMIO_STORE(13) PMIO_STORE(14) PMIO_STORE(15)
+               :
+               : "r"(registers)
+               : "memory");
+#undef PMIO_STORE
+  return std::any_of(std::begin(registers), std::end(registers),
+                     [](const uint64_t* words) { return (words[2] | words[3]) != 0; });
+}
+
+TEST(Checksum, LeavesNoUpperHalvesInUse) {
+  if (!__builtin_cpu_supports("avx")) GTEST_SKIP();
+  const std::vector<unsigned char> bytes(5000, 0x5a);
+  for (const size_t length : {size_t{8}, size_t{200}, size_t{1312}, bytes.size()}) {
+    crc32c(7, bytes.data(), length);
+    EXPECT_FALSE(upper_halves_in_use()) << length;
+  }
+}
+#endif
 
 TEST(RecordSeed, DiffersByIndexAndBySalt) {
   std::set<uint32_t> seeds;
