@@ -132,7 +132,8 @@ struct FileControl {
   // knows, and its clients may be behind each other.
   std::atomic<uint64_t> known_size;
   // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
-  // the log; counted by whoever answers.
+  // the log, or somebody has written without asking, or changed the size; counted by whoever hears of it, who
+  // must not wait for those that make use of it: they may just be asking another node.
   Unsynced unsynced;
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint32_t> stale_count;

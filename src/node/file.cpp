@@ -97,7 +97,7 @@ bool File::ever_logged() const {
 
 void File::invalidate_cache() {
   if (!spans_nodes()) impl_->drainer->note_foreign_write();  // else the mark says so all the time
-  impl_->others.forget();
+  impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   RobustLock lock(impl_->control->index_mutex);
   conceal_all(*impl_->control);
 }
@@ -115,11 +115,11 @@ void File::forget_here() {
 
 void File::set_known_size(uint64_t bytes) {
   impl_->control->known_size.store(bytes, std::memory_order_release);
-  impl_->others.forget();
+  impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
 }
 
 void File::truncated() {
-  impl_->others.forget();
+  impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
     RankCell& cell = impl_->control->cells[rank];
     // A rank with undrained bytes is not inside this call: what it logged is still to come.

@@ -28,13 +28,6 @@ bool meet(const std::vector<Interval>& held, const Vector& range) {
 
 }  // namespace
 
-void Survey::forget() {
-  std::lock_guard lock(mutex_);
-  windows_.clear();
-  end_ = 0;
-  wait_ = kPlainQuestions;
-}
-
 // Null where the others cannot tell.
 Result<const std::vector<Interval>*> Survey::window(Neighbours& neighbours, uint64_t file, uint64_t number) {
   if (const auto known = windows_.find(number); known != windows_.end()) return &known->second;

@@ -22,10 +22,9 @@ class Survey {
  public:
   // Whether the other nodes certainly hold nothing of the ranges. Asks them, where it was asked the same
   // before, and answers false where that does not tell. *end: of the file, as far as the nodes knew.
-  // foreign_writes: as FileControl has it by now.
+  // foreign_writes: as FileControl has it by now; another value than before, and all is asked anew.
   Result<bool> clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t foreign_writes,
                         std::span<const Vector> ranges, uint64_t* end);
-  void forget();
 
  private:
   Result<const std::vector<Interval>*> window(Neighbours& neighbours, uint64_t file, uint64_t number);

@@ -1,7 +1,9 @@
 // Several nodes in one process, each with jobs, a log directory and a leader of its own: what is read and
 // what is in the file, and what becomes of a node that is alone.
+#include <atomic>
 #include <cerrno>
 #include <future>
+#include <thread>
 
 #include "cluster/cluster.h"
 #include "node_fixture.h"
@@ -69,16 +71,16 @@ class ClusterTest : public testing::Test {
     member.cluster = std::move(cluster).value();
     members_.push_back(std::move(member));
   }
-  void open(Member& member) {
+  std::shared_ptr<File> opened(Member& member, const std::string& path, uint64_t number) {
     Job::OpenOptions options;
-    options.path = path_;
+    options.path = path;
     options.neighbours = member.cluster.get();
     options.layout = layout_;
     auto file = member.job->open(options);
-    ASSERT_TRUE(file.ok()) << file.status().message();
-    member.file = *file;
-    ASSERT_TRUE(member.file->join_nodes(kNumber, 0, 0, 0).ok());
+    EXPECT_TRUE(file.ok() && (*file)->join_nodes(number, 0, 0, 0).ok());
+    return *file;
   }
+  void open(Member& member) { member.file = opened(member, path_, kNumber); }
 
   // A collective write call of one rank, at a random place.
   void write(uint32_t rank, uint64_t call, uint64_t file_bytes) {
@@ -169,6 +171,31 @@ TEST_F(ClusterTest, AnIndependentWriteComesAfterWhatItOverlaps) {
   write_all(2, 10'000);
   ASSERT_TRUE(drain(0).ok());
   expect_file();
+}
+
+// Leaders that ask each other what they hold are told by other ranks, meanwhile, to forget what they know.
+TEST_F(ClusterTest, WhoAsksCanBeToldToForget) {
+  write_all(1, 10'000);
+  ASSERT_TRUE(drain(0).ok());
+  std::atomic<int> busy{2};
+  const auto keep_on = [&](uint32_t rank) {
+    std::vector<std::byte> data(100);
+    uint64_t got = 0;
+    if (rank % kRanksOfNode == 0) {
+      while (busy > 0) EXPECT_TRUE(members_[rank].file->read(0, data.data(), data.size(), &got).ok());
+      return;
+    }
+    for (int i = 0; i < 500; i++) {
+      members_[rank].file->forget_cache();
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(500));  // for the questions that are not the first
+    }
+    busy--;
+  };
+  std::vector<std::future<void>> all;
+  for (uint32_t rank = 0; rank < 2 * kRanksOfNode; rank++)
+    all.push_back(std::async(std::launch::async, keep_on, rank));
+  for (auto& one : all) EXPECT_EQ(one.wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
 TEST_F(ClusterTest, SharedPointersAreOfAllNodes) {
