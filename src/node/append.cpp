@@ -44,13 +44,24 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
   segment.max_stamp.store(stamp, std::memory_order_relaxed);
   // Release, in this order: who sees the count sees the records; who sees `appended` sees the count.
   segment.published.store(last.writer.records(), std::memory_order_release);
-  if (end > cell->logged_end.load(std::memory_order_relaxed))
-    cell->logged_end.store(end, std::memory_order_release);
+  raise_logged_end(end);
   appends.records += unpublished;
   cell->appended.store(cell->appended.load(std::memory_order_relaxed) + unpublished,
                        std::memory_order_release);
   unpublished = 0;
   return {};
+}
+
+void File::Impl::raise_logged_end(uint64_t end) {
+  uint64_t known = cell->logged_end.load(std::memory_order_relaxed);
+  if (neighbours == nullptr) {
+    if (end > known) cell->logged_end.store(end, std::memory_order_release);
+    return;
+  }
+  // Other threads of this rank may write through meanwhile.
+  while (end > known && !cell->logged_end.compare_exchange_weak(known, end, std::memory_order_release,
+                                                                std::memory_order_relaxed)) {
+  }
 }
 
 void File::Impl::note(uint64_t begin, uint64_t end) {
@@ -78,14 +89,14 @@ void File::Impl::seal() {
 
 bool File::Impl::has_room() const { return open && owned.back().writer.room_bytes() >= kLeastRoom; }
 
-Status File::Impl::make_room() {
+Status File::Impl::make_room(bool* held_up) {
   if (has_room()) [[likely]]
     return {};
   seal();
-  return new_segment();
+  return new_segment(held_up);
 }
 
-Status File::Impl::new_segment() {
+Status File::Impl::new_segment(bool* held_up) {
   uint64_t waited_from = 0;
   for (;;) {
     const uint64_t releases = job->pool->releases();
@@ -107,6 +118,10 @@ Status File::Impl::new_segment() {
     if (job->recycle_elsewhere(*this)) continue;
     PMIO_TRY(job->drain_all());
     if (job->recycle_elsewhere(*this)) continue;
+    if (neighbours != nullptr && owned.empty()) {
+      *held_up = true;
+      return {};
+    }
     // Other threads hold them all, or did when this one looked: to append, to close a file, to touch their
     // pages. None of them waits for this one.
     if (!job->pool->await_release(releases)) return segment.status();
@@ -121,7 +136,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
     job->pool->release(segment);
     PMIO_TRY(drain_log(true));
     if (!free_oldest_drained()) return Status(Code::busy, "too many segments of one file are in use");
-    return new_segment();
+    return new_segment(nullptr);  // who has segments is not held up
   }
   auto writer =
       SegmentWriter::format(*segment->region, {job->options.id, job->options.rank, segment->slot,
@@ -205,7 +220,14 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   const uint64_t stamp = impl.next_stamp();
   const uint64_t begin_ns = impl.begin_ns();
   for (uint64_t left = bytes; left > 0;) {
-    PMIO_TRY(impl.make_room());
+    bool held_up = false;
+    PMIO_TRY(impl.make_room(&held_up));
+    if (held_up) {
+      const Pattern whole = Pattern::bytes(left);
+      PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
+      PMIO_TRY(impl.write_through(to, from, data, left));
+      break;
+    }
     SegmentWriter& writer = impl.owned.back().writer;
     const uint64_t n = std::min(left, writer.room_bytes());
     writer.append(Vector{static_cast<int64_t>(offset), n, 0, 1}, data, stamp, call, n == left);
@@ -236,7 +258,12 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
         PMIO_TRY(impl.publish(stamp, end));
         impl.interrupted(call);
       }
-      PMIO_TRY(impl.make_room());
+      bool held_up = false;
+      PMIO_TRY(impl.make_room(&held_up));
+      if (held_up) {
+        PMIO_TRY(impl.write_through(file, memory, buffer, left));
+        break;
+      }
     }
     SegmentWriter& writer = impl.owned.back().writer;
     const Vector where = file.next(std::min(left, writer.room_bytes()));
@@ -245,7 +272,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
     impl.note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
     end = std::max(end, static_cast<uint64_t>(where.end()));
   }
-  PMIO_TRY(impl.publish(stamp, end));
+  if (impl.unpublished > 0) PMIO_TRY(impl.publish(stamp, end));
   impl.finished(call);
   tally(impl.appends, bytes, begin_ns, call);
   return {};

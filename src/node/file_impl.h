@@ -43,7 +43,7 @@ struct Job::Impl {
   // append lock.
   bool recycle_elsewhere(const File::Impl& own);
   // Drains all files of this process.
-  Status drain_all();
+  Status drain_all();  // across nodes: what can be, without waiting for ranks that have not come so far
   // A File for an opened target; creates the control block and the ledger if this is the first process.
   Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const OpenOptions& how);
   Status join_control(File::Impl& file, const LayoutHints& hints);
@@ -136,8 +136,11 @@ struct File::Impl {
   uint64_t next_stamp();
   uint64_t begin_ns() const;
   bool has_room() const;
-  Status make_room();  // append_mutex held; on return owned.back() has room
-  Status new_segment();
+  // append_mutex held; on return owned.back() has room. *held_up, across nodes only: it has not. Other files
+  // have all of this rank's log, and cannot be drained before ranks of other nodes have come further, which
+  // may, in other threads, wait for this call.
+  Status make_room(bool* held_up);
+  Status new_segment(bool* held_up);
   bool free_oldest_drained();    // append_mutex held
   void detach(size_t position);  // gives owned[position] back
   Status attach_segment(SegmentPool::Segment* segment);
@@ -195,8 +198,12 @@ struct File::Impl {
   void conceal(const Vector& range);
   Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
   Status answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held);
+  // The next bytes of memory to the file, not to the log: an independent write, and what a call has left that
+  // is held up.
+  Status write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
   Status write_batch(std::span<const Vector> ranges, PatternCursor& memory, const std::byte* buffer);
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
+  void raise_logged_end(uint64_t end);
 };
 
 }  // namespace pmio

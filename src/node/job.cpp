@@ -155,7 +155,8 @@ bool Job::Impl::recycle_elsewhere(const File::Impl& own) {
 }
 
 Status Job::Impl::drain_all() {
-  for (const auto& file : open_files()) PMIO_TRY(file->drain());
+  for (const auto& file : open_files())
+    PMIO_TRY(file->spans_nodes() ? file->impl_->drain_what_can_be() : file->drain());
   return {};
 }
 

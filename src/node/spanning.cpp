@@ -165,30 +165,27 @@ Status File::Impl::write_vector(const Vector& where, PatternCursor& memory, cons
       left -= n;
     }
   }
-  const auto end = static_cast<uint64_t>(where.end());
-  if (end > cell->logged_end.load(std::memory_order_relaxed))
-    cell->logged_end.store(end, std::memory_order_release);
+  raise_logged_end(static_cast<uint64_t>(where.end()));
   return {};
 }
 
-Status File::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
-                           uint64_t bytes) {
-  Impl& impl = *impl_;
-  std::vector<Vector> batch;
+Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                                 uint64_t bytes) {
+  std::vector<Vector> ranges;
   while (bytes > 0) {
-    batch.clear();
-    while (bytes > 0 && batch.size() < kMostRanges) {
-      batch.push_back(file.next(bytes));
-      bytes -= batch.back().bytes();
+    ranges.clear();
+    while (bytes > 0 && ranges.size() < kMostRanges) {
+      ranges.push_back(file.next(bytes));
+      bytes -= ranges.back().bytes();
     }
-    impl.control->unsynced.begin_write();
-    const Status written = impl.write_batch(batch, memory, buffer);
-    const Status noted = impl.control->unsynced.end_write(batch, *impl.target);
+    control->unsynced.begin_write();
+    const Status written = write_batch(ranges, memory, buffer);
+    const Status noted = control->unsynced.end_write(ranges, *target);
     PMIO_TRY(written);
     PMIO_TRY(noted);
   }
   // A write is to survive what a logged one survives.
-  return impl.job->outlives_node() ? impl.control->unsynced.sync(*impl.target) : Status();
+  return job->outlives_node() ? control->unsynced.sync(*target) : Status();
 }
 
 Status File::Impl::write_batch(std::span<const Vector> ranges, PatternCursor& memory,
@@ -197,6 +194,11 @@ Status File::Impl::write_batch(std::span<const Vector> ranges, PatternCursor& me
   PMIO_TRY(meet_nodes(ranges, true, &end));
   for (const Vector& where : ranges) PMIO_TRY(write_vector(where, memory, buffer));
   return {};
+}
+
+Status File::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                           uint64_t bytes) {
+  return impl_->write_through(file, memory, buffer, bytes);
 }
 
 // Whether this node's logs hold bytes of the range: undrained ones, of calls up to `finished`, or drained

@@ -1,11 +1,14 @@
 // Several nodes in one process, each with jobs, a log directory and a leader of its own: what is read and
 // what is in the file, and what becomes of a node that is alone.
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <future>
 #include <thread>
 
 #include "cluster/cluster.h"
+#include "node/pool.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
 
@@ -15,6 +18,7 @@ namespace {
 constexpr uint32_t kNodes = 3, kRanksOfNode = 2, kRanks = kNodes * kRanksOfNode;
 constexpr uint64_t kJob = 0x5eed0000;
 constexpr uint64_t kNumber = 1;
+constexpr uint64_t kLogBytes = 8 << 20;
 
 struct Member {
   std::unique_ptr<Cluster> cluster;
@@ -56,7 +60,7 @@ class ClusterTest : public testing::Test {
     options.rank = rank;
     options.ranks = kRanks;
     options.ranks_here = kRanksOfNode;
-    options.capacity_bytes = 8 << 20;
+    options.capacity_bytes = kLogBytes;
     options.background = false;
     auto job = Job::join(options);
     ASSERT_TRUE(job.ok()) << job.status().message();
@@ -171,6 +175,42 @@ TEST_F(ClusterTest, AnIndependentWriteComesAfterWhatItOverlaps) {
   write_all(2, 10'000);
   ASSERT_TRUE(drain(0).ok());
   expect_file();
+}
+
+// What one thread has logged ahead of other ranks must not hold up what another one writes to another file:
+// the ranks may wait for that.
+TEST_F(ClusterTest, AFileIsNotHeldUpByAnotherThatHasAllOfTheLog) {
+  const auto log_has_room = [&] {
+    const uint64_t last = kLogBytes / SegmentPool::choose_segment_bytes(kLogBytes) - 1;
+    const std::string name = SegmentPool::segment_name(0, static_cast<uint32_t>(last));
+    return access((members_[0].job->directory() + "/" + name).c_str(), F_OK) != 0;
+  };
+  uint64_t calls = 0;
+  for (; log_has_room(); calls++) write(0, calls + 1, 1 << 20);
+  const std::string path = files_.files_ + "/another";
+  std::ofstream(path).flush();
+  std::vector<std::shared_ptr<File>> another;
+  for (Member& member : members_) another.push_back(opened(member, path, kNumber + 1));
+  const std::vector<std::byte> data(7000, std::byte{0x5a});
+  const auto write_another = [&] {
+    another[0]->begin_call();
+    const Status status = another[0]->append(1000, data.data(), data.size(), CallNumber(0, 1, false));
+    another[0]->end_call();
+    return status;
+  };
+  auto written = std::async(std::launch::async, write_another);
+  EXPECT_EQ(written.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  for (uint32_t rank = 1; rank < kRanks; rank++) {
+    for (uint64_t call = 1; call <= calls; call++) write(rank, call, 1 << 20);
+    another[rank]->begin_call();
+    another[rank]->end_call();
+  }
+  const Status status = written.get();
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::vector<std::byte> found(data.size());
+  uint64_t got = 0;
+  EXPECT_TRUE(another[5]->read(1000, found.data(), found.size(), &got).ok());
+  EXPECT_TRUE(got == data.size() && found == data);
 }
 
 // Leaders that ask each other what they hold are told by other ranks, meanwhile, to forget what they know.
