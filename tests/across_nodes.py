@@ -3,6 +3,8 @@
 
   across_nodes.py differential --mpi mpich-5.0.2 --seeds 1-3   every value and file as a plain run on one host has it;
                                                                --hosts 4 --ranks 16, for example
+  across_nodes.py threads --mpi mpich-5.0.2                    several threads of each rank, with values that they
+                                                               check and the files of a plain run on one host
   across_nodes.py crash --mpi mpich-5.0.2 --kills 4            every acknowledged write is there after `pmio recover` on
                                                                each host, in any order and at once
 """
@@ -41,6 +43,37 @@ def compare(bed, options, scratch):
         wanted, got = differential.of_seed(expected, seed), differential.of_seed(found, seed)
         if where := differential.first_difference(wanted, got):
             complaints.append(f"seed {seed}: plain on one host (-) and pmio on several (+) differ\n{differential.describe(wanted, got, where)}")
+    return complaints + [f"left: {name}" for name in spanning_job.leftovers(bed, options.hosts)]
+
+
+# Threads
+
+
+def checksums(bed, host, name):
+    lines = bed.must("on", host, "sh", "-c", f"cd /mnt/pfs && sha256sum {name}-*").splitlines()
+    return {line.split()[1].removeprefix(name): line.split()[0] for line in lines}
+
+
+def run_threads(bed, options, name, where, wrapper, *more):
+    program = options.build / "tests" / "mpi" / f"threads_hosts-{options.mpi.tag}"
+    launch = spanning_job.launch(options, options.ranks, where)
+    code, output = bed.run(*launch, *wrapper, program, f"/mnt/pfs/{name}", *more, timeout=SECONDS)
+    if code == 0 and f"{len(where)} hosts" in output.splitlines():
+        return []
+    return [f"{name}: exit {code}\n{output}"]
+
+
+# A log of fewer segments than a rank has files, too: it is full of what is not in the file.
+def thread_often(bed, options, _):
+    complaints = run_threads(bed, options, "plain", options.hosts[:1], [], "turns")
+    expected = None if complaints else checksums(bed, options.hosts[0], "plain")
+    for number, size in enumerate(["8M", "256K"] * options.repetitions):
+        name = f"threads{number}"
+        wrapper = spanning_job.under_pmio(options, PMIO_LOG_SIZE=size)
+        complaints = complaints or run_threads(bed, options, name, options.hosts, wrapper)
+        for host in [] if complaints else options.hosts:
+            if checksums(bed, host, name) != expected:
+                complaints.append(f"{name}: not the files of the plain run on one host, read on {host}")
     return complaints + [f"left: {name}" for name in spanning_job.leftovers(bed, options.hosts)]
 
 
@@ -84,15 +117,19 @@ def kill_often(bed, options, scratch):
     return complaints
 
 
+WHAT = {"differential": compare, "threads": thread_often, "crash": kill_often}
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["differential", "crash"])
+    parser.add_argument("what", choices=[*WHAT])
     parser.add_argument("--build", default=hosts.ROOT / "build" / "release", type=Path)
     parser.add_argument("--mpi", required=True, help="tag of the MPI")
     parser.add_argument("--seeds", default="1-3", type=lambda text: tuple(int(word) for word in text.split("-")))
     parser.add_argument("--ops", default=40, type=int)
-    parser.add_argument("--hosts", default=len(HOSTS), type=int, help="of the differential test; crashes are of two")
-    parser.add_argument("--ranks", default=RANKS, type=int, help="of the differential test, on all hosts together")
+    parser.add_argument("--hosts", default=len(HOSTS), type=int, help="crashes are of two")
+    parser.add_argument("--ranks", default=RANKS, type=int, help="on all hosts together; crashes are of four")
+    parser.add_argument("--repetitions", default=1, type=int, help="of threads")
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--kills", default=3, type=int)
     parser.add_argument("--first", default=0, type=int, help="number of the first kill")
@@ -114,7 +151,7 @@ def main():
     scratch = Path(tempfile.mkdtemp(prefix="pmio-across-nodes-", dir="/tmp"))
     try:
         with hosts.testbed(compute=len(options.hosts), servers=2, file_system=options.fs) as bed:
-            complaints = (compare if options.what == "differential" else kill_often)(bed, options, scratch)
+            complaints = WHAT[options.what](bed, options, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print("\n".join(complaints) or f"{options.mpi.tag}: {options.what} on {len(options.hosts)} hosts: nothing to complain of")

@@ -77,6 +77,9 @@ void Process::start() {
   }
   mpi().Comm_rank(MPI_COMM_WORLD, &rank_);
   mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
+  int level = MPI_THREAD_SINGLE;
+  mpi().Query_thread(&level);
+  threads_at_once_ = level == MPI_THREAD_MULTIPLE;
   const Hints hints = site_hints(rank_ == 0);
   const int wanted[2] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes)};
   int all_want[2] = {0, 0};
@@ -93,6 +96,7 @@ bool Process::meet_node() {
   spans_nodes_ = ranks_here_ != ranks_;
   const bool can_log = !spans_nodes_ || across_nodes_ != AcrossNodes::off;
   if (can_log) share_identity(node);
+  if (can_log && spans_nodes_) mpi().Comm_dup(MPI_COMM_WORLD, &nodes_comm_);
   mpi().Comm_free(&node);
   return can_log;
 }
@@ -174,8 +178,9 @@ void Process::finish() {
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
   // Until all have drained, all nodes must answer.
-  if (spans_nodes_) mpi().Barrier(MPI_COMM_WORLD);
+  if (spans_nodes_) mpi().Barrier(nodes_comm_);
   report(level);
+  if (spans_nodes_) mpi().Comm_free(&nodes_comm_);
   const std::lock_guard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
   cluster_.reset();

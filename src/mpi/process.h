@@ -37,12 +37,15 @@ class Process {
   // Whether all ranks want files of any file system logged across nodes, not only of those that are known to
   // show one node what another has written (shows_other_nodes).
   bool on_any_file_system() const { return across_nodes_ == AcrossNodes::on; }
-  // Collective over all ranks of the job, comm being any communicator of them all: the nodes find each other.
-  // Null, on all ranks, where that fails or they cannot reach each other; for good.
-  Cluster* join_nodes(MPI_Comm comm, const Hints& hints);
+  // Collective over all ranks of the job: the nodes find each other. Each rank comes with its first open of a
+  // file by all of them; where threads open files at once, that need not be the same file on all ranks. Null,
+  // on all ranks, where it fails or they cannot reach each other; for good.
+  Cluster* join_nodes(const Hints& hints);
   bool leads_node() const;
   // What join_nodes returned.
   Cluster* cluster();
+  // Whether threads may make calls at the same time (MPI_THREAD_MULTIPLE): on each rank in another order.
+  bool threads_at_once() const { return threads_at_once_; }
 
   // Joins at the first call, with what these hints say; later hints cannot change the job any more. Where
   // that fails, it fails for good.
@@ -69,16 +72,19 @@ class Process {
   bool can_log_ = false;
   bool spans_nodes_ = false;
   AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
+  bool threads_at_once_ = false;
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node
   NodePlace place_;                         // of this node, where there are several
+  MPI_Comm nodes_comm_{};                   // of all ranks, where they are on several nodes
   std::unique_ptr<Rendezvous> rendezvous_;  // of this node; null on all its ranks where it is on one
   std::atomic<Job*> joined_{nullptr};       // job_
-  std::mutex mutex_;                        // guards the rest
+  std::mutex join_mutex_;                   // held while the nodes find each other; guards nodes_joined_
+  bool nodes_joined_ = false;
+  std::mutex mutex_;  // guards the rest
   std::unique_ptr<Job> job_;
   std::unique_ptr<Cluster> cluster_;  // uses the job
-  bool nodes_joined_ = false;
   Status join_error_;
   Hints hints_;
 };

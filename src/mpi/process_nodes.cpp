@@ -1,7 +1,6 @@
 // A job whose ranks are on several nodes.
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 #include "mpi/agree.h"
@@ -67,14 +66,15 @@ Status Process::reach_nodes() {
   return {};
 }
 
-Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
+Cluster* Process::join_nodes(const Hints& hints) {
+  const std::lock_guard joining(join_mutex_);
   if (nodes_joined_) return cluster();
   nodes_joined_ = true;
   PeerToken token = random_token();
-  mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, comm);
+  mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, nodes_comm_);
   const Status status = start_cluster(hints, token);
   if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
-  if (!on_all_ranks(status.ok(), comm)) {
+  if (!on_all_ranks(status.ok(), nodes_comm_)) {
     const std::lock_guard lock(mutex_);
     cluster_.reset();
     return nullptr;
@@ -86,21 +86,19 @@ Cluster* Process::join_nodes(MPI_Comm comm, const Hints& hints) {
   };
   const Member mine{place_.node, static_cast<uint32_t>(rank_), cluster()->address(), host_name()};
   std::vector<Member> members(static_cast<size_t>(ranks_));
-  mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, comm);
+  mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, nodes_comm_);
   std::vector<PeerAddress> leaders(place_.nodes);
   std::vector<NodeMembers> nodes(place_.nodes);
-  // The communicator's order need not be that of MPI_COMM_WORLD.
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.rank < b.rank; });
   for (const Member& member : members) {
     if (member.address.family != 0) leaders[member.node] = member.address;
     nodes[member.node].host = member.host.data();
     nodes[member.node].ranks.push_back(member.rank);
   }
   cluster()->connect(leaders, std::move(nodes));
-  mpi().Barrier(comm);  // nobody asks a leader that does not know the others
+  mpi().Barrier(nodes_comm_);  // nobody asks a leader that does not know the others
   const Status reached = reach_nodes();
   if (!reached.ok()) complain_once(reached.message() + "; the program runs on without the log");
-  if (!on_all_ranks(reached.ok(), comm)) {
+  if (!on_all_ranks(reached.ok(), nodes_comm_)) {
     const std::lock_guard lock(mutex_);
     cluster_.reset();
     return nullptr;

@@ -38,6 +38,14 @@ Status bring_in_pending(const Job& job, const std::string& path) {
   return recover_pending(job.options().directory, identity.value(), path, job.options().id);
 }
 
+// Whether the collective write calls on a file, which this handle has just opened, are counted alike on all
+// nodes, and nothing is written past the log that another node would not see. Threads that use two handles
+// make their calls in another order on each rank, and may open the one while the other counts.
+bool can_span_nodes(const File& file) {
+  if (Process::instance().threads_at_once() && file.has_other_handles()) return false;
+  return !handed_on(file.identity());
+}
+
 Attempt attempt(Handle& handle, Cluster* cluster) {
   Attempt result;
   if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
@@ -65,8 +73,7 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
     if (code != Code::invalid && code != Code::access) result.misconfigured = file.status();
     return result;
   }
-  // What another node's ranks do with it past the log would not be seen.
-  if (cluster != nullptr && handed_on(file.value()->identity())) {
+  if (cluster != nullptr && !can_span_nodes(*file.value())) {
     (void)file.value()->release();
     return result;
   }
@@ -144,7 +151,7 @@ void start_logging(Handle& handle, MPI_Comm comm) {
   Cluster* cluster = nullptr;
   if (Process::instance().spans_nodes()) {
     const bool suits = handle.hints.mode != Mode::off && seen_by_other_nodes(handle.path);
-    if (on_all_ranks(suits, handle.comm)) cluster = Process::instance().join_nodes(handle.comm, handle.hints);
+    if (on_all_ranks(suits, handle.comm)) cluster = Process::instance().join_nodes(handle.hints);
     if (cluster == nullptr) {
       mpi().Comm_free(&handle.comm);
       return;

@@ -17,6 +17,11 @@ constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a rang
 
 bool File::spans_nodes() const { return impl_->neighbours != nullptr; }
 
+bool File::has_other_handles() const {
+  std::lock_guard lock(impl_->job->files_mutex);
+  return impl_->handles > 1;
+}
+
 uint64_t File::number() const { return impl_->number.load(std::memory_order_acquire); }
 
 uint64_t File::last_call() const {
@@ -45,11 +50,7 @@ Status File::Impl::raise_cut(uint64_t cut) {
 }
 
 Status File::join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint64_t size) {
-  bool first = false;
-  {
-    std::lock_guard lock(impl_->job->files_mutex);
-    first = impl_->handles == 1;  // of several handles, on all ranks the same
-  }
+  const bool first = !has_other_handles();  // on all ranks the same
   if (first) PMIO_TRY(impl_->raise_cut(cut));
   impl_->calls_begun.store(last_call, std::memory_order_relaxed);
   impl_->cell->completed.store(last_call, std::memory_order_release);

@@ -1,5 +1,5 @@
 /* What the programs share that check themselves: they print nothing unless something is wrong, and exit with
- * 1 where something was on any rank. Included once per program; not for several threads. */
+ * 1 where something was on any rank. Included once per program; only `check` is for several threads. */
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,7 @@ static const char* directory; /* of the files that path_of names; the program se
 static inline void check(int ok, const char* what) {
   if (ok) return;
   fprintf(stderr, "%s: rank %d: %s\n", strrchr("/" __BASE_FILE__, '/') + 1, rank, what);
-  ++failures;
+  __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
 }
 
 static inline void begin(int* argc, char*** argv) {
