@@ -38,10 +38,15 @@ Status bring_in_pending(const Job& job, const std::string& path) {
   return recover_pending(job.options().directory, identity.value(), path, job.options().id);
 }
 
-// Whether the collective write calls on a file, which this handle has just opened, are counted alike on all
+// Whether a file that this handle has just opened is logged across nodes. Not if nobody writes it: its
+// readers would ask the other nodes in vain. Else if its collective write calls are counted alike on all
 // nodes, and nothing is written past the log that another node would not see. Threads that use two handles
 // make their calls in another order on each rank, and may open the one while the other counts.
-bool can_span_nodes(const File& file) {
+bool can_span_nodes(const Handle& handle, File& file) {
+  if (!handle.can_write() && !file.has_other_handles()) {
+    file.target().forget_cached(0, 0);  // of what others wrote before, it sees all
+    return false;
+  }
   if (Process::instance().threads_at_once() && file.has_other_handles()) return false;
   return !handed_on(file.identity());
 }
@@ -73,7 +78,7 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
     if (code != Code::invalid && code != Code::access) result.misconfigured = file.status();
     return result;
   }
-  if (cluster != nullptr && !can_span_nodes(*file.value())) {
+  if (cluster != nullptr && !can_span_nodes(handle, *file.value())) {
     (void)file.value()->release();
     return result;
   }
