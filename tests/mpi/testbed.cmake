@@ -25,6 +25,20 @@ endforeach()
 add_test(NAME testbed.lifecycle COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../testbed_lifecycle.py)
 set_tests_properties(testbed.lifecycle PROPERTIES LABELS testbed TIMEOUT 300 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 
+set(threaded ${tags})
+list(FILTER threaded INCLUDE REGEX "^(mpich|openmpi)-5")
+foreach(tag IN LISTS threaded)
+  pmio_add_nightly_test(testbed.across_nodes.threads.${tag} 300 across_nodes.py threads --mpi ${tag})
+  pmio_add_nightly_test(testbed.across_nodes.threads_4.${tag} 900 across_nodes.py threads --mpi ${tag} --hosts 4 --ranks 8 --repetitions 10)
+endforeach()
+
+# Each takes 11 s.
+list(FILTER threaded INCLUDE REGEX "^openmpi-")
+foreach(tag IN LISTS threaded)
+  pmio_add_testbed_test(across_nodes.differential ${tag} 300 across_nodes.py differential --seeds 2-3)
+  pmio_add_nightly_test(testbed.across_nodes.crash.${tag} 900 across_nodes.py crash --mpi ${tag} --kills 3)
+endforeach()
+
 list(FILTER tags INCLUDE REGEX "^mpich-")
 foreach(tag IN LISTS tags)
   pmio_add_testbed_test(across_nodes.differential ${tag} 900 across_nodes.py differential --seeds 2-3)
