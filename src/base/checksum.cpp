@@ -22,24 +22,27 @@ bool has_instruction() {
   return sse42;
 }
 
-// crc: inverted, as the instruction takes it.
-__attribute__((target("sse4.2"))) uint32_t crc_by_instruction(uint32_t crc, const unsigned char* at,
+// crc: inverted, as the instruction takes it. Advances *at.
+template <class Word>
+__attribute__((target("sse4.2"))) uint64_t crc_of(uint64_t crc, const unsigned char** at) {
+  Word word;
+  std::memcpy(&word, *at, sizeof word);
+  *at += sizeof word;
+  if constexpr (sizeof word == 8) return _mm_crc32_u64(crc, word);
+  return _mm_crc32_u32(static_cast<uint32_t>(crc), word);
+}
+
+__attribute__((target("sse4.2"))) uint32_t crc_by_instruction(uint64_t crc, const unsigned char* at,
                                                               size_t length) {
-  uint64_t wide = crc;
-  for (; length >= 8; length -= 8, at += 8) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    wide = _mm_crc32_u64(wide, word);
-  }
-  crc = static_cast<uint32_t>(wide);
-  if (length >= 4) {
-    uint32_t word;
-    std::memcpy(&word, at, sizeof word);
-    crc = _mm_crc32_u32(crc, word);
-    length -= 4, at += 4;
-  }
-  for (; length > 0; --length, ++at) crc = _mm_crc32_u8(crc, *at);
-  return crc;
+  const unsigned char* const end = at + length;
+  // From a record's second word on: what is loaded across two words that have only just been stored waits for
+  // all stores before it, those of the data into the log among them.
+  if (length >= 4 && reinterpret_cast<uintptr_t>(at) % 8 == 4) crc = crc_of<uint32_t>(crc, &at);
+  while (end - at >= 8) crc = crc_of<uint64_t>(crc, &at);
+  if (end - at >= 4) crc = crc_of<uint32_t>(crc, &at);
+  auto narrow = static_cast<uint32_t>(crc);
+  for (; at < end; ++at) narrow = _mm_crc32_u8(narrow, *at);
+  return narrow;
 }
 
 bool has_avx() {
