@@ -34,13 +34,14 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, uint64_t calls, std::span
     if (!MessageReader(result.value()).get(&one)) return nonsense();
     answer.undrained = answer.undrained || one.undrained != 0;
     answer.end = std::max(answer.end, one.end);
+    answer.synced += one.synced;
   }
   return answer;
 }
 
 Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const Interval& bytes) {
   const MessageWriter question = MessageWriter().put(file).put(SurveyBody{calls, bytes});
-  Held all{true, {}, 0};
+  Held all{true, {}, 0, 0};
   for (auto& result : leaders_->ask_all(leaders_->others(), Request::survey, {&question, 1})) {
     if (!result.ok()) return result.status();
     SurveyAnswer one{};
@@ -49,6 +50,7 @@ Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const In
     if (!reader.get(&one) || !reader.get_list(&held)) return nonsense();
     all.complete = all.complete && one.complete != 0;
     all.end = std::max(all.end, one.end);
+    all.synced += one.synced;
     all.held.insert(all.held.end(), held.begin(), held.end());
   }
   all.held = united(std::move(all.held));

@@ -50,6 +50,7 @@ struct AskBody {  // then a list of Vector
 struct AskAnswer {
   uint64_t undrained;
   uint64_t end;
+  uint64_t synced;
 };
 struct SurveyBody {
   uint64_t calls;
@@ -58,6 +59,7 @@ struct SurveyBody {
 struct SurveyAnswer {  // then a list of Interval
   uint64_t complete;
   uint64_t end;
+  uint64_t synced;
 };
 struct PollAnswer {
   uint64_t calls;      // finished by all ranks of the node

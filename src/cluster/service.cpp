@@ -117,13 +117,15 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   const std::shared_ptr<File> file = job_.find_number(number);
   bool undrained = false;
   uint64_t end = 0;
+  uint64_t synced = 0;
   if (file != nullptr) {
     PMIO_TRY(file->answer(question.calls, ranges, question.will_write != 0, &undrained));
     const auto size = file->size_bytes_here();
     if (!size.ok()) return size.status();
     end = size.value();
+    synced = file->writes_synced();
   }
-  answer->put(AskAnswer{undrained, end});
+  answer->put(AskAnswer{undrained, end, synced});
   return {};
 }
 
@@ -133,15 +135,17 @@ Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter
   const std::shared_ptr<File> file = job_.find_number(number);
   bool complete = false;
   uint64_t end = 0;
+  uint64_t synced = 0;
   std::vector<Interval> held;
   if (file != nullptr) {
     PMIO_TRY(file->survey(question.calls, question.bytes, &held, &complete));
     const auto size = file->size_bytes_here();
     if (!size.ok()) return size.status();
     end = size.value();
+    synced = file->writes_synced();
   }
   if (!complete) held.clear();
-  answer->put(SurveyAnswer{complete, end}).put_list(std::span<const Interval>(held));
+  answer->put(SurveyAnswer{complete, end, synced}).put_list(std::span<const Interval>(held));
   return {};
 }
 

@@ -117,9 +117,12 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open_if(const std::string& path,
   if (!identity.ok()) return identity.status();
   if (!same(meant, *identity))
     return Status(Code::invalid, path + " is not the file that was written, but another one of that name");
-  // The very file that was looked at, whatever the path leads to by now.
-  const std::string self = "/proc/self/fd/" + std::to_string(place);
-  return finish_open(open_retrying(self.c_str(), flags_of(access)), path, access);
+  return (*found)->reopen(access);
+}
+
+Result<std::unique_ptr<TargetFile>> TargetFile::reopen(Access access) const {
+  const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+  return finish_open(open_retrying(self.c_str(), flags_of(access)), path_, access);
 }
 
 Result<std::unique_ptr<TargetFile>> TargetFile::finish_open(int fd, const std::string& path, Access access) {
@@ -203,8 +206,12 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
 }
 
 void TargetFile::forget_cached(uint64_t offset, uint64_t length) {
-  // Advice: where it cannot be taken there is nothing better.
-  (void)posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
+  // Of a page that the range does not hold as a whole, the kernel would keep all.
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t begin = offset / page * page;
+  const uint64_t end = length == 0 ? begin : (offset + length + page - 1) / page * page;
+  // Advice: where it cannot be taken there is nothing better. A length of 0 is all to the end.
+  (void)posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED);
 }
 
 Status TargetFile::sync_name() {

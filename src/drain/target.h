@@ -37,6 +37,8 @@ class TargetFile {
   // As open_same, of a path that was recorded together with `meant`: is_recorded.
   static Result<std::unique_ptr<TargetFile>> open_recorded(const std::string& path, const FileIdentity& meant,
                                                            Access access);
+  // This very file once more, whatever its path leads to by now.
+  Result<std::unique_ptr<TargetFile>> reopen(Access access) const;
   ~TargetFile();
 
   // Identity of an open file: statx device, inode, birth time.
@@ -49,6 +51,7 @@ class TargetFile {
   // Reads up to length bytes; *got is short only at the end of the file.
   Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
   // Reads come from the file system again, not from what this node has cached: another node may have written.
+  // Of a length of 0 all to the end. In whole pages.
   void forget_cached(uint64_t offset, uint64_t length);
   // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window` (window[0] is
   // file byte a). Many tiny intervals close to each other (mean below 4 KiB, more than 16, gaps up to 64 KiB)

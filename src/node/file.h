@@ -51,6 +51,8 @@ class File {
   // and the size that any of them knows of. An error: nothing may be logged.
   Status join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint64_t size);
   bool spans_nodes() const;
+  // How many writes past the log this node has synced: Neighbours::Answer::synced.
+  uint64_t writes_synced() const;
   // Whether this process has it open by more than one handle.
   bool has_other_handles() const;
   // The last collective write call that this rank knows of.

@@ -125,6 +125,8 @@ struct File::Impl {
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
+  std::unique_ptr<TargetFile> reader;  // of several nodes: fresh_target
+  uint64_t reader_changes = 0;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
   uint64_t scanned = 0;  // unmerged records that reads had to look at since the last merge
@@ -193,6 +195,10 @@ struct File::Impl {
   Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
   // The same for the next bytes of a cursor, before they are read.
   Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
+  // For reading, read_mutex held: opened since the file was last changed by other nodes.
+  Result<TargetFile*> fresh_target();
+  void note_synced_elsewhere(uint64_t synced);
+  std::atomic<uint64_t> synced_elsewhere{0};  // Neighbours::Answer::synced
   bool all_drained_here() const;
   Status holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found);
   void conceal(const Vector& range);

@@ -27,6 +27,7 @@ class Neighbours {
   struct Answer {
     bool undrained = false;  // some other node holds bytes of the ranges that are not in the file yet
     uint64_t end = 0;        // of the file, as far as the nodes know
+    uint64_t synced = 0;     // how many writes past their logs the other nodes have synced, ever
   };
   // No communication but this; will_write: this node's undrained bytes count too, and nobody serves cached
   // bytes of the ranges any more.
@@ -38,6 +39,7 @@ class Neighbours {
     bool complete = false;
     std::vector<Interval> held;  // a list
     uint64_t end = 0;            // of the file
+    uint64_t synced = 0;         // as Answer
   };
   virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was

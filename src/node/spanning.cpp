@@ -17,6 +17,8 @@ constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a rang
 
 bool File::spans_nodes() const { return impl_->neighbours != nullptr; }
 
+uint64_t File::writes_synced() const { return impl_->control->unsynced.synced(); }
+
 bool File::has_other_handles() const {
   std::lock_guard lock(impl_->job->files_mutex);
   return impl_->handles > 1;
@@ -110,6 +112,7 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
                                        control->foreign_writes.load(std::memory_order_seq_cst), ranges, end);
     if (!clear.ok()) return clear.status();
     if (clear.value()) {
+      note_synced_elsewhere(others.synced());
       *end = std::max(*end, logged_end());
       return {};
     }
@@ -120,9 +123,37 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
     const auto answers = neighbours->ask(number, finished, ranges, will_write);
     if (!answers.ok()) return answers.status();
     *end = std::max(logged_end(), answers.value().end);
+    note_synced_elsewhere(answers.value().synced);
     if (!answers.value().undrained && !held) return {};
     PMIO_TRY(neighbours->drain(number, finished));
   }
+}
+
+// Answers may come in another order than they were given.
+void File::Impl::note_synced_elsewhere(uint64_t synced) {
+  uint64_t known = synced_elsewhere.load(std::memory_order_relaxed);
+  while (synced > known && !synced_elsewhere.compare_exchange_weak(known, synced, std::memory_order_release,
+                                                                   std::memory_order_relaxed)) {
+  }
+}
+
+// A file system's client may keep what it has read, and read ahead, for each open file: MooseFS's for
+// seconds.
+Result<TargetFile*> File::Impl::fresh_target() {
+  // None of these ever becomes less: rounds that all nodes have written, changes of the size and the like,
+  // and independent writes.
+  const uint64_t changes = control->ledger_updates.load(std::memory_order_acquire) +
+                           control->foreign_writes.load(std::memory_order_acquire) +
+                           synced_elsewhere.load(std::memory_order_acquire);
+  if (reader == nullptr || changes != reader_changes) {
+    reader.reset();
+    auto opened = target->reopen(TargetFile::Access::read_only);
+    if (!opened.ok()) return opened.status();
+    reader = std::move(opened.value());
+    reader->forget_cached(0, 0);
+    reader_changes = changes;
+  }
+  return reader.get();
 }
 
 Status File::Impl::meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end) {

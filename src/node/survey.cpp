@@ -38,8 +38,14 @@ Result<const std::vector<Interval>*> Survey::window(Neighbours& neighbours, uint
     return nullptr;
   }
   end_ = std::max(end_, told.value().end);
+  synced_ = std::max(synced_, told.value().synced);
   if (windows_.size() == kMostWindows) windows_.clear();
   return &(windows_[number] = std::move(told.value().held));
+}
+
+uint64_t Survey::synced() {
+  const std::lock_guard lock(mutex_);
+  return synced_;
 }
 
 Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t foreign_writes,

@@ -25,6 +25,8 @@ class Survey {
   // foreign_writes: as FileControl has it by now; another value than before, and all is asked anew.
   Result<bool> clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t foreign_writes,
                         std::span<const Vector> ranges, uint64_t* end);
+  // Of the answers that it relies on, Neighbours::Answer::synced.
+  uint64_t synced();
 
  private:
   Result<const std::vector<Interval>*> window(Neighbours& neighbours, uint64_t file, uint64_t number);
@@ -33,6 +35,7 @@ class Survey {
   uint64_t calls_ = 0;
   uint64_t foreign_writes_ = 0;
   uint64_t end_ = 0;
+  uint64_t synced_ = 0;
   uint32_t wait_ = 0;  // how many questions more are answered without asking
   std::map<uint64_t, std::vector<Interval>> windows_;
 };

@@ -65,19 +65,21 @@ Status Unsynced::sync(TargetFile& target) {
   uint64_t end = 0;
   {
     const RobustLock lock(mutex_);
-    end = first_ + count_.load(std::memory_order_relaxed);
-    if (end == first_) return {};
+    const uint32_t count = count_.load(std::memory_order_relaxed);
+    if (count == 0) return {};
+    end = first_.load(std::memory_order_relaxed) + count;
   }
   if (Status status = target.sync(); !status.ok()) {
     error_.store(status.system_errno() != 0 ? status.system_errno() : EIO, std::memory_order_relaxed);
     return status;
   }
   const RobustLock lock(mutex_);
-  if (end <= first_) return {};  // another sync was faster
-  const auto synced = static_cast<uint32_t>(end - first_);
+  const uint64_t first = first_.load(std::memory_order_relaxed);
+  if (end <= first) return {};  // another sync was faster
+  const auto synced = static_cast<uint32_t>(end - first);
   const uint32_t count = count_.load(std::memory_order_relaxed);
   std::copy(ranges_ + synced, ranges_ + count, ranges_);
-  first_ = end;
+  first_.store(end, std::memory_order_seq_cst);
   count_.store(count - synced, std::memory_order_release);
   return {};
 }

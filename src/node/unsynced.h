@@ -31,6 +31,8 @@ class Unsynced {
   Status end_write(std::span<const Vector> ranges, TargetFile& target);
   bool writing() const { return writing_.load(std::memory_order_seq_cst) != 0; }
 
+  // How many ranges have been synced, ever.
+  uint64_t synced() const { return first_.load(std::memory_order_seq_cst); }
   // Whether bytes of the ranges may be unsynced. May say yes where they are not.
   bool holds(std::span<const Vector> ranges);
   // All that was written before is with the file system's servers on return. Where that has failed once it
@@ -40,11 +42,11 @@ class Unsynced {
  private:
   bool add(std::span<const Vector> ranges);
 
-  pthread_mutex_t mutex_;  // robust; guards what follows, but for reads of count_ and error_
+  pthread_mutex_t mutex_;  // robust; guards what follows, but for reads of the atomic ones
   std::atomic<uint32_t> writing_;
   std::atomic<uint32_t> count_;
   std::atomic<int32_t> error_;
-  uint64_t first_;  // how many ranges there were before those that are here
+  std::atomic<uint64_t> first_;  // how many ranges there were before those that are here
   Vector ranges_[kMostRanges];
 };
 
