@@ -198,10 +198,12 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
     if (!status.ok()) work.failed.store(true, std::memory_order_relaxed);
     return status;
   };
-  const uint32_t streams = streams_of_node(round_->servers(), leaders_.count());
+  // No more than there is work for.
+  const size_t streams =
+      std::min<size_t>(streams_of_node(round_->servers(), leaders_.count()), work.tasks.size());
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
   std::vector<std::future<Status>> others;
-  for (uint32_t i = 0; i + 1 < streams; i++)
+  for (size_t i = 0; i + 1 < streams; i++)
     others.push_back(std::async(std::launch::async, run, std::ref(*more_leaders_[i])));
   Status status = run(leaders_);
   for (auto& other : others)

@@ -37,6 +37,15 @@ bool may_share_a_byte(const Vector& a, const Vector& b) {
   return false;
 }
 
+Vector span_of(std::span<const Vector> ranges) {
+  int64_t begin = INT64_MAX, end = 0;
+  for (const Vector& range : ranges) {
+    begin = std::min(begin, range.offset);
+    end = std::max(end, range.end());
+  }
+  return {begin, static_cast<uint64_t>(end - begin), 0, 1};
+}
+
 void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, uint64_t a, std::byte* out) {
   for_block_runs(v, range, [&](uint64_t begin, uint64_t end, uint64_t block, uint64_t count) {
     const std::byte* from = data + block * v.block_length + (begin - block_begin(v, block));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "drain/interval.h"
 #include "extent/pattern.h"
@@ -43,6 +44,9 @@ bool interleaved(const Vector& a, const Vector& b);
 // Whether some byte is in both. Exact but for vectors of different strides and many blocks, which it takes to
 // meet where their spans do.
 bool may_share_a_byte(const Vector& a, const Vector& b);
+
+// The range from the first to the last byte of any of them, at least one.
+Vector span_of(std::span<const Vector> ranges);
 
 // Copies what of v lies in range to out, where out[0] is file byte a and data the vector's contiguous bytes.
 void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, uint64_t a, std::byte* out);

@@ -66,6 +66,7 @@ class Process {
   void share_identity(MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);
   Status reach_nodes();
+  bool all_go_on(const Status& status);
   Status start_cluster(const Hints& hints, const PeerToken& token);
   void report(int stats_level);
 

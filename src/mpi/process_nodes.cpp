@@ -66,19 +66,22 @@ Status Process::reach_nodes() {
   return {};
 }
 
+// Collective. False, on all ranks: one of them could not, and there is no cluster.
+bool Process::all_go_on(const Status& status) {
+  if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
+  if (on_all_ranks(status.ok(), nodes_comm_)) return true;
+  const std::lock_guard lock(mutex_);
+  cluster_.reset();
+  return false;
+}
+
 Cluster* Process::join_nodes(const Hints& hints) {
   const std::lock_guard joining(join_mutex_);
   if (nodes_joined_) return cluster();
   nodes_joined_ = true;
   PeerToken token = random_token();
   mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, nodes_comm_);
-  const Status status = start_cluster(hints, token);
-  if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
-  if (!on_all_ranks(status.ok(), nodes_comm_)) {
-    const std::lock_guard lock(mutex_);
-    cluster_.reset();
-    return nullptr;
-  }
+  if (!all_go_on(start_cluster(hints, token))) return nullptr;
   struct Member {
     uint32_t node, rank;
     PeerAddress address;  // none: not its leader
@@ -96,14 +99,7 @@ Cluster* Process::join_nodes(const Hints& hints) {
   }
   cluster()->connect(leaders, std::move(nodes));
   mpi().Barrier(nodes_comm_);  // nobody asks a leader that does not know the others
-  const Status reached = reach_nodes();
-  if (!reached.ok()) complain_once(reached.message() + "; the program runs on without the log");
-  if (!on_all_ranks(reached.ok(), nodes_comm_)) {
-    const std::lock_guard lock(mutex_);
-    cluster_.reset();
-    return nullptr;
-  }
-  return cluster();
+  return all_go_on(reach_nodes()) ? cluster() : nullptr;
 }
 
 Cluster* Process::cluster() {

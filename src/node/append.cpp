@@ -2,6 +2,7 @@
 // system call and no allocation, but when a segment is full.
 #include <algorithm>
 
+#include "base/atomic_max.h"
 #include "base/prefetch.h"
 #include "node/background.h"
 #include "node/file_impl.h"
@@ -53,15 +54,10 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
 }
 
 void File::Impl::raise_logged_end(uint64_t end) {
-  uint64_t known = cell->logged_end.load(std::memory_order_relaxed);
-  if (neighbours == nullptr) {
-    if (end > known) cell->logged_end.store(end, std::memory_order_release);
-    return;
-  }
-  // Other threads of this rank may write through meanwhile.
-  while (end > known && !cell->logged_end.compare_exchange_weak(known, end, std::memory_order_release,
-                                                                std::memory_order_relaxed)) {
-  }
+  // Across nodes other threads of this rank may write through meanwhile.
+  if (neighbours != nullptr) return raise_to(cell->logged_end, end);
+  if (end > cell->logged_end.load(std::memory_order_relaxed))
+    cell->logged_end.store(end, std::memory_order_release);
 }
 
 void File::Impl::note(uint64_t begin, uint64_t end) {

@@ -197,8 +197,7 @@ struct File::Impl {
   Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
   // For reading, read_mutex held: opened since the file was last changed by other nodes.
   Result<TargetFile*> fresh_target();
-  void note_synced_elsewhere(uint64_t synced);
-  std::atomic<uint64_t> synced_elsewhere{0};  // Neighbours::Answer::synced
+  std::atomic<uint64_t> synced_elsewhere{0};  // the most of any Neighbours::Answer::synced
   bool all_drained_here() const;
   Status holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found);
   void conceal(const Vector& range);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/atomic_max.h"
 #include "drain/blocks.h"
 #include "node/file_impl.h"
 
@@ -112,7 +113,7 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
                                        control->foreign_writes.load(std::memory_order_seq_cst), ranges, end);
     if (!clear.ok()) return clear.status();
     if (clear.value()) {
-      note_synced_elsewhere(others.synced());
+      raise_to(synced_elsewhere, others.synced());
       *end = std::max(*end, logged_end());
       return {};
     }
@@ -123,17 +124,9 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
     const auto answers = neighbours->ask(number, finished, ranges, will_write);
     if (!answers.ok()) return answers.status();
     *end = std::max(logged_end(), answers.value().end);
-    note_synced_elsewhere(answers.value().synced);
+    raise_to(synced_elsewhere, answers.value().synced);
     if (!answers.value().undrained && !held) return {};
     PMIO_TRY(neighbours->drain(number, finished));
-  }
-}
-
-// Answers may come in another order than they were given.
-void File::Impl::note_synced_elsewhere(uint64_t synced) {
-  uint64_t known = synced_elsewhere.load(std::memory_order_relaxed);
-  while (synced > known && !synced_elsewhere.compare_exchange_weak(known, synced, std::memory_order_release,
-                                                                   std::memory_order_relaxed)) {
   }
 }
 
@@ -163,13 +156,7 @@ Status File::Impl::meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end)
     bytes -= ranges.back().bytes();
     if (ranges.size() < kMostRanges || bytes == 0) continue;
     // Too many to tell them all: one that holds them.
-    Vector all = ranges.front();
-    int64_t last = all.end();
-    for (const Vector& range : ranges) {
-      all.offset = std::min(all.offset, range.offset);
-      last = std::max(last, range.end());
-    }
-    ranges.assign(1, {all.offset, static_cast<uint64_t>(last - all.offset), 0, 1});
+    ranges.assign(1, span_of(ranges));
   }
   return meet_nodes(ranges, false, end);
 }

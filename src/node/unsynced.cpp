@@ -11,19 +11,6 @@ namespace pmio {
 constexpr size_t kMostOfAWrite = 16;         // ranges; of more their span is kept
 constexpr uint64_t kMostCompared = 1 << 16;  // pairs of ranges
 
-namespace {
-
-Vector span_of(std::span<const Vector> ranges) {
-  int64_t begin = INT64_MAX, end = 0;
-  for (const Vector& range : ranges) {
-    begin = std::min(begin, range.offset);
-    end = std::max(end, range.end());
-  }
-  return {begin, static_cast<uint64_t>(end - begin), 0, 1};
-}
-
-}  // namespace
-
 void Unsynced::init() { init_shared_mutex(&mutex_); }
 
 bool Unsynced::add(std::span<const Vector> ranges) {
