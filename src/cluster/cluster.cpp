@@ -23,10 +23,10 @@ void Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMemb
 
 void Cluster::stop() { service_.reset(); }
 
-Result<Neighbours::Answer> Cluster::ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges,
-                                        bool will_write) {
+Result<Neighbours::Answer> Cluster::ask(uint64_t file, CallStamp upto, std::span<const Vector> ranges,
+                                        Purpose purpose) {
   const MessageWriter question =
-      MessageWriter().put(file).put(AskBody{calls, will_write ? 1u : 0u}).put_list(ranges);
+      MessageWriter().put(file).put(AskBody{upto, static_cast<uint64_t>(purpose)}).put_list(ranges);
   Answer answer;
   for (auto& result : leaders_->ask_all(leaders_->others(), Request::ask, {&question, 1})) {
     if (!result.ok()) return result.status();
@@ -35,6 +35,7 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, uint64_t calls, std::span
     answer.undrained = answer.undrained || one.undrained != 0;
     answer.end = std::max(answer.end, one.end);
     answer.synced += one.synced;
+    answer.clock = std::max(answer.clock, one.clock);
   }
   return answer;
 }
@@ -57,7 +58,7 @@ Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const In
   return all;
 }
 
-Status Cluster::drain(uint64_t file, uint64_t calls) {
+Status Cluster::drain(uint64_t file, uint64_t calls, bool all) {
   std::unique_ptr<Leaders> mine;
   {
     const std::lock_guard lock(mutex_);
@@ -67,7 +68,8 @@ Status Cluster::drain(uint64_t file, uint64_t calls) {
     }
   }
   if (mine == nullptr) mine = leaders_->more();
-  Status status = mine->ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
+  const MessageWriter wanted = MessageWriter().put(file).put(DrainBody{calls, all ? 1u : 0u});
+  Status status = mine->ask(kCoordinator, Request::drain, wanted).status();
   const std::lock_guard lock(mutex_);
   for_drains_.push_back(std::move(mine));
   return status;

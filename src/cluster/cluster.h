@@ -34,9 +34,9 @@ class Cluster : public Neighbours {
   void stop();
 
   const NodePlace& place() const override { return options_.place; }
-  Result<Answer> ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges, bool will_write) override;
+  Result<Answer> ask(uint64_t file, CallStamp upto, std::span<const Vector> ranges, Purpose purpose) override;
   Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) override;
-  Status drain(uint64_t file, uint64_t calls) override;
+  Status drain(uint64_t file, uint64_t calls, bool all) override;
   Status forget(uint64_t file) override;
   Status discard(uint64_t file) override;
 

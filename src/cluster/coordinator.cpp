@@ -25,10 +25,10 @@ Coordinator::~Coordinator() {
   thread_.join();
 }
 
-void Coordinator::request(uint64_t file, uint64_t calls, PeerReply reply) {
+void Coordinator::request(uint64_t file, uint64_t calls, bool all, PeerReply reply) {
   {
     std::lock_guard lock(mutex_);
-    waiters_.push_back({file, calls, std::move(reply)});
+    waiters_.push_back({file, calls, all, std::move(reply)});
   }
   condition_.notify_one();
 }
@@ -46,9 +46,9 @@ void Coordinator::loop() {
       file = waiters_.front().file;
       asked = waiters_.size();
     }
-    uint64_t cut = 0;
-    const Status status = round(file, &cut);
-    answer(file, asked, status, cut);
+    Poll now;
+    const Status status = round(file, &now);
+    answer(file, asked, status, now);
     std::lock_guard lock(mutex_);
     // Files take turns, and those that wait for a slow rank do not keep the nodes busy.
     const auto first = std::find_if(waiters_.begin(), waiters_.end(),
@@ -59,14 +59,15 @@ void Coordinator::loop() {
   }
 }
 
-void Coordinator::answer(uint64_t file, size_t asked, const Status& status, uint64_t cut) {
+void Coordinator::answer(uint64_t file, size_t asked, const Status& status, const Poll& then) {
   std::vector<Waiter> over;
   {
     std::lock_guard lock(mutex_);
     std::deque<Waiter> left;
     for (size_t i = 0; i < waiters_.size(); i++) {
       Waiter& waiter = waiters_[i];
-      const bool done = i < asked && waiter.file == file && (!status.ok() || waiter.calls <= cut);
+      const uint64_t reached = waiter.all ? then.finished : stamp_calls(then.cut);
+      const bool done = i < asked && waiter.file == file && (!status.ok() || waiter.calls <= reached);
       if (done)
         over.push_back(std::move(waiter));
       else
@@ -94,35 +95,41 @@ Status Coordinator::tell(Request kind, std::span<const MessageWriter> messages,
   return status;
 }
 
-Status Coordinator::poll(uint64_t file, uint64_t* cut, bool* undrained) {
+Status Coordinator::poll(uint64_t file, Poll* now) {
   const MessageWriter question = MessageWriter().put(file);
   std::vector<std::vector<std::byte>> answers;
   PMIO_TRY(tell(Request::poll, {&question, 1}, &answers));
-  uint64_t finished = UINT64_MAX;
-  *undrained = false;
+  PollAnswer all{UINT64_MAX, 0, 0, 0};
   for (const auto& bytes : answers) {
     PollAnswer answer{};
     if (!MessageReader(bytes).get(&answer)) return nonsense();
-    finished = std::min(finished, answer.calls);
-    *undrained = *undrained || answer.undrained != 0;
+    all.finished = std::min(all.finished, answer.finished);
+    all.begun = std::max(all.begun, answer.begun);
+    all.clock = std::max(all.clock, answer.clock);
+    now->undrained = now->undrained || answer.undrained != 0;
   }
-  *cut = finished == UINT64_MAX ? 0 : finished + 1;
+  if (all.finished == UINT64_MAX) return {};  // nobody has it open any more
+  now->finished = std::min(all.finished, kLastCall);
+  // Of the call that some are in, others' independent writes before it may still come: they will find that
+  // they are late (File::Impl::independent_stamp).
+  const bool in_next_call = all.begun > all.finished && now->finished < kLastCall;
+  now->cut = in_next_call ? call_stamp(now->finished + 1, 0)
+                          : call_stamp(now->finished, std::min(all.clock, kLastClock));
   return {};
 }
 
-Status Coordinator::round(uint64_t file, uint64_t* cut) {
+Status Coordinator::round(uint64_t file, Poll* now) {
   if (broken_.count(file) != 0) return {Code::io, "an earlier round failed half-way", EIO};
-  bool undrained = false;
-  PMIO_TRY(poll(file, cut, &undrained));
-  if (!undrained) return {};
-  const Status status = carry_out(file, *cut);
+  PMIO_TRY(poll(file, now));
+  if (!now->undrained) return {};
+  const Status status = carry_out(file, now->cut);
   const uint64_t error = status.ok() ? 0 : static_cast<uint64_t>(std::max(status.system_errno(), 1));
   const MessageWriter over = MessageWriter().put(file).put(error);
   const Status ended = tell(Request::end, {&over, 1}, nullptr);
   return status.ok() ? ended : status;
 }
 
-Status Coordinator::carry_out(uint64_t file, uint64_t cut) {
+Status Coordinator::carry_out(uint64_t file, CallStamp cut) {
   std::vector<std::vector<std::byte>> answers;
   const MessageWriter question = MessageWriter().put(file).put(cut);
   PMIO_TRY(tell(Request::plan, {&question, 1}, &answers));

@@ -1,7 +1,8 @@
 // Leads the rounds of all nodes; one per job, in the leader of node 0.
 //
-// A round of one file: poll (how many collective write calls have all ranks finished? the cut is one more: of
-// that one some may be in the middle), plan (what does each node have, up to the cut?), write (each its own,
+// A round of one file: poll (how many collective write calls have all ranks finished? the cut is behind the
+// independent writes that came after the last of these, as far as they go; or, where somebody is in the next
+// call, behind what there is of it), plan (what does each node have, up to the cut?), write (each its own,
 // and the windows it owns), finish (it counts as drained), end (it does so everywhere). After a failed finish
 // the file is broken: some nodes count as drained what others do not, so that nothing may be drained any
 // more; all that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
@@ -25,23 +26,29 @@ class Coordinator {
  public:
   explicit Coordinator(std::unique_ptr<Leaders> leaders);
   ~Coordinator();
-  // Answers when a round that began after now has drained all up to call `calls`.
-  void request(uint64_t file, uint64_t calls, PeerReply reply);
+  // Neighbours::drain; answers when it is done.
+  void request(uint64_t file, uint64_t calls, bool all, PeerReply reply);
 
  private:
   struct Waiter {
     uint64_t file;
     uint64_t calls;
+    bool all;
     PeerReply reply;
   };
+  struct Poll {
+    uint64_t finished = 0;  // collective write calls, by all ranks
+    CallStamp cut = 0;      // nothing comes any more that is earlier
+    bool undrained = false;
+  };
   void loop();
-  // *cut: what is drained on success.
-  Status round(uint64_t file, uint64_t* cut);
-  Status poll(uint64_t file, uint64_t* cut, bool* undrained);
-  Status carry_out(uint64_t file, uint64_t cut);
+  // *now: as it was when the round began; all up to its cut is drained on success.
+  Status round(uint64_t file, Poll* now);
+  Status poll(uint64_t file, Poll* now);
+  Status carry_out(uint64_t file, CallStamp cut);
   Status tell(Request kind, std::span<const MessageWriter> messages,
               std::vector<std::vector<std::byte>>* answers);
-  void answer(uint64_t file, size_t asked, const Status& status, uint64_t cut);
+  void answer(uint64_t file, size_t asked, const Status& status, const Poll& then);
 
   std::unique_ptr<Leaders> leaders_;
   std::set<uint64_t> broken_;

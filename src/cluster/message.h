@@ -44,13 +44,18 @@ using MessageReader = ByteReader;
 
 // Beyond the file's number, which comes first in every request:
 struct AskBody {  // then a list of Vector
-  uint64_t calls;
-  uint64_t will_write;
+  uint64_t upto;
+  uint64_t purpose;  // Neighbours::Purpose
 };
-struct AskAnswer {
+struct AskAnswer {  // Neighbours::Answer
   uint64_t undrained;
   uint64_t end;
   uint64_t synced;
+  uint64_t clock;
+};
+struct DrainBody {  // Neighbours::drain
+  uint64_t calls;
+  uint64_t all;
 };
 struct SurveyBody {
   uint64_t calls;
@@ -62,7 +67,9 @@ struct SurveyAnswer {  // then a list of Interval
   uint64_t synced;
 };
 struct PollAnswer {
-  uint64_t calls;      // finished by all ranks of the node
+  uint64_t finished;   // collective write calls, by all ranks of the node
+  uint64_t begun;      // by any of them
+  uint64_t clock;      // of the node's independent writes
   uint64_t undrained;  // 1: there is something to drain
 };
 struct SharedPointerBody {

@@ -51,7 +51,7 @@ void RoundPart::look_after() {
 }
 
 Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
-  uint64_t cut = 0;
+  CallStamp cut = 0;
   if (!body.get(&cut)) return nonsense();
   abandon();
   const std::shared_ptr<File> file = job_.find_number(number);

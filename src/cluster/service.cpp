@@ -61,11 +61,11 @@ void Service::handle(uint32_t kind, std::span<const std::byte> payload, PeerRepl
     MessageReader reader(*bytes);
     MessageWriter answer;
     uint64_t file = 0;
-    uint64_t calls = 0;
+    DrainBody wanted{};
     if (!reader.get(&file)) return shared->send(EPROTO, {});
     if (request == Request::drain) {
-      if (coordinator_ == nullptr || !reader.get(&calls)) return shared->send(EPROTO, {});
-      return coordinator_->request(file, calls, std::move(*shared));
+      if (coordinator_ == nullptr || !reader.get(&wanted)) return shared->send(EPROTO, {});
+      return coordinator_->request(file, wanted.calls, wanted.all != 0, std::move(*shared));
     }
     const Status status = serve(request, file, reader, &answer);
     if (status.ok()) return shared->send(0, answer.bytes());
@@ -114,18 +114,23 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   std::vector<Vector> ranges;
   if (!body.get(&question) || !body.get_list(&ranges)) return nonsense();
   if (!std::all_of(ranges.begin(), ranges.end(), well_formed)) return nonsense();
+  const auto purpose = static_cast<Neighbours::Purpose>(question.purpose);
+  if (purpose > Neighbours::Purpose::log) return nonsense();
   const std::shared_ptr<File> file = job_.find_number(number);
-  bool undrained = false;
-  uint64_t end = 0;
-  uint64_t synced = 0;
+  AskAnswer mine{};
   if (file != nullptr) {
-    PMIO_TRY(file->answer(question.calls, ranges, question.will_write != 0, &undrained));
-    const auto size = file->size_bytes_here();
-    if (!size.ok()) return size.status();
-    end = size.value();
-    synced = file->writes_synced();
+    bool undrained = false;
+    PMIO_TRY(file->answer(question.upto, ranges, purpose, &undrained));
+    mine.undrained = undrained;
+    mine.clock = file->clock();
+    if (purpose != Neighbours::Purpose::log) {
+      const auto size = file->size_bytes_here();
+      if (!size.ok()) return size.status();
+      mine.end = size.value();
+      mine.synced = file->writes_synced();
+    }
   }
-  answer->put(AskAnswer{undrained, end, synced});
+  answer->put(mine);
   return {};
 }
 
@@ -154,8 +159,9 @@ Status Service::answer_poll(uint64_t number, MessageWriter* answer) {
   if (file != nullptr && file->some_rank_died())
     return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
   // A file that no rank of the node has open any more holds nobody up.
-  answer->put(file == nullptr ? PollAnswer{UINT64_MAX, 0}
-                              : PollAnswer{file->calls_finished_here(), !file->all_drained_here()});
+  answer->put(file == nullptr ? PollAnswer{UINT64_MAX, 0, 0, 0}
+                              : PollAnswer{file->calls_finished_here(), file->calls_begun_here(),
+                                           file->clock(), !file->all_drained_here()});
   return {};
 }
 

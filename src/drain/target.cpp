@@ -214,6 +214,8 @@ void TargetFile::forget_cached(uint64_t offset, uint64_t length) {
   (void)posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED);
 }
 
+void TargetFile::read_nothing_ahead() { (void)posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM); }
+
 Status TargetFile::sync_name() {
   PMIO_TRY(sync());
   const size_t slash = path_.rfind('/');

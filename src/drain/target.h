@@ -53,6 +53,8 @@ class TargetFile {
   // Reads come from the file system again, not from what this node has cached: another node may have written.
   // Of a length of 0 all to the end. In whole pages.
   void forget_cached(uint64_t offset, uint64_t length);
+  // What the kernel reads ahead it may bring in after forget_cached.
+  void read_nothing_ahead();
   // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window` (window[0] is
   // file byte a). Many tiny intervals close to each other (mean below 4 KiB, more than 16, gaps up to 64 KiB)
   // are written as one read-modify-write under an fcntl lock of their range, where the file can be read and

@@ -19,7 +19,7 @@ Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, Call
   if (call.independent && handle.file->spans_nodes()) {
     PatternCursor to = view.cursor(etype_offset);
     PatternCursor from = memory.cursor();
-    return handle.file->write_through(to, from, memory.base(), memory.bytes());
+    return handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
   }
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
     return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),

@@ -4,6 +4,7 @@
 
 #include "base/atomic_max.h"
 #include "base/prefetch.h"
+#include "log/call_stamp.h"
 #include "node/background.h"
 #include "node/file_impl.h"
 
@@ -14,19 +15,19 @@ constexpr uint64_t kLeastRoom = 256;
 
 static bool sampled(const AppendTally& appends) { return appends.calls % kSampled == 0; }
 
-// Ends the count of a call that began at begin_ns.
-static void tally(AppendTally& appends, uint64_t bytes, uint64_t begin_ns, CallNumber call) {
+void File::Impl::tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) {
   if (sampled(appends)) appends.sampled_ns += monotonic_ns() - begin_ns;
   appends.calls++;
   appends.bytes += bytes;
   appends.collective += call.independent ? 0 : 1;
 }
 
-// The clock; across nodes the number of the call that is going on (File::begin_call).
+// The clock; across nodes that of the call that is going on (File::begin_call).
 uint64_t File::Impl::next_stamp() {
-  last_stamp = neighbours != nullptr ? calls_begun.load(std::memory_order_relaxed)
-                                     : std::max(last_stamp + 1, monotonic_ns());
-  return last_stamp;
+  if (neighbours == nullptr) return last_stamp = std::max(last_stamp + 1, monotonic_ns());
+  const uint64_t call = cell->begun.load(std::memory_order_relaxed);
+  if (call >= kLastCall) seal();
+  return last_stamp = call_stamp(std::min(call, kLastCall), 0);
 }
 
 // When the call that has just taken its stamp began, for tally.
@@ -89,7 +90,8 @@ Status File::Impl::make_room(bool* held_up) {
   if (has_room()) [[likely]]
     return {};
   seal();
-  return new_segment(held_up);
+  *held_up = neighbours != nullptr && stamp_calls(last_stamp) >= kLastCall;  // no later stamps
+  return *held_up ? Status() : new_segment(held_up);
 }
 
 Status File::Impl::new_segment(bool* held_up) {
@@ -121,6 +123,24 @@ Status File::Impl::new_segment(bool* held_up) {
     // Other threads hold them all, or did when this one looked: to append, to close a file, to touch their
     // pages. None of them waits for this one.
     if (!job->pool->await_release(releases)) return segment.status();
+  }
+}
+
+Status File::Impl::find_room(bool* found) {
+  *found = has_room();
+  if (*found) return {};
+  seal();
+  for (bool drained = false;; drained = true) {
+    auto segment = job->pool->acquire();
+    if (segment.ok()) {
+      *found = true;
+      if (job->background) job->background->wake();
+      return attach_segment(*segment);
+    }
+    if (segment.status().code() != Code::no_space) return segment.status();
+    if (free_oldest_drained() || job->recycle_elsewhere(*this)) continue;
+    if (drained) return {};
+    PMIO_TRY(job->drain_all());
   }
 }
 
@@ -235,7 +255,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
     if (left > 0) impl.interrupted(call);
   }
   impl.finished(call);
-  tally(impl.appends, bytes, begin_ns, call);
+  impl.tally(bytes, begin_ns, call);
   return {};
 }
 
@@ -270,7 +290,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   }
   if (impl.unpublished > 0) PMIO_TRY(impl.publish(stamp, end));
   impl.finished(call);
-  tally(impl.appends, bytes, begin_ns, call);
+  impl.tally(bytes, begin_ns, call);
   return {};
 }
 

@@ -27,6 +27,7 @@
 #include "log/format.h"
 #include "log/target_mark.h"
 #include "medium/medium.h"
+#include "node/leases.h"
 #include "node/unsynced.h"
 
 namespace pmio {
@@ -36,7 +37,7 @@ constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
-constexpr uint64_t kControlMagic = 0x354c5443494f4d50;  // "PMIOCTL5"
+constexpr uint64_t kControlMagic = 0x364c5443494f4d50;  // "PMIOCTL6"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -76,7 +77,13 @@ struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.
   std::atomic<uint32_t> attached;    // 1 while the rank has the file open
   std::atomic<int32_t> process;      // pid, to see whether it lives
   std::atomic<uint32_t> cells;       // cells [0, cells) may be in use
-  std::atomic<uint64_t> completed;   // where ranks are on several nodes: collective write calls finished
+  // Where ranks are on several nodes: collective write calls begun and finished; and, odd while it logs an
+  // independent write, from before it takes the stamp until the record is published.
+  std::atomic<uint64_t> begun;
+  std::atomic<uint64_t> completed;
+  std::atomic<uint32_t> logging;
+  // The same: while it reads the target, changes_seen and one more; else 0 (File::Impl::read_gaps).
+  std::atomic<uint64_t> reading;
   alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
   std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
   SegmentCell segments[kMaxSegments];
@@ -134,8 +141,14 @@ struct FileControl {
   // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
   // the log, or somebody has written without asking, or changed the size; counted by whoever hears of it, who
   // must not wait for those that make use of it: they may just be asking another node.
+  // foreign_leases: how often another node has asked before it logged independent writes. clock: of the
+  // stamps (log/call_stamp.h); raised by whoever hears of a later one.
   Unsynced unsynced;
+  Leases leases;
   std::atomic<uint64_t> foreign_writes;
+  std::atomic<uint64_t> foreign_leases;
+  std::atomic<uint64_t> synced_elsewhere;  // the most of any Neighbours::Answer::synced
+  std::atomic<uint64_t> clock;
   std::atomic<uint32_t> stale_count;
   StaleWindow stale[kMaxStale];
   std::atomic<uint64_t> ledger_updates;           // that have become durable

@@ -12,8 +12,10 @@
 #include "base/status.h"
 #include "drain/target.h"
 #include "extent/pattern.h"
+#include "log/call_stamp.h"
 #include "log/segment.h"
 #include "node/job.h"
+#include "node/neighbours.h"
 
 namespace pmio {
 
@@ -49,7 +51,7 @@ class File {
   // Of a file whose ranks are on several nodes only:
   // All ranks have opened it: its number among the nodes, and the last collective write call, the highest cut
   // and the size that any of them knows of. An error: nothing may be logged.
-  Status join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint64_t size);
+  Status join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint64_t size);
   bool spans_nodes() const;
   // How many writes past the log this node has synced: Neighbours::Answer::synced.
   uint64_t writes_synced() const;
@@ -58,22 +60,27 @@ class File {
   // The last collective write call that this rank knows of.
   uint64_t last_call() const;
   // Of the last round that was begun on this node; 0: none.
-  uint64_t cut() const;
-  // Around each collective write call, also where this rank fails: the stamp of its records. Another thread's
-  // call waits for the end of this one.
+  CallStamp cut() const;
+  // Around each collective write call, also where this rank fails: its number is the stamp of its records.
+  // Another thread's call waits for the end of this one.
   void begin_call();
   void end_call();
-  // An independent write, straight to the file: nobody could tell whether it came before or after another
-  // node's. On return it is seen by all, and as durable as a write to the file is.
-  Status write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
+  // An independent write: logged as by append, after the other nodes have been asked where that is not known
+  // to be needless; or straight to the file, where they want the same windows or the log has no room. On
+  // return it is seen by all, and as durable as what is logged.
+  Status write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                           uint64_t bytes, CallNumber call);
 
   // What the other nodes ask of this one; each from one of its processes.
   // The number given to join_nodes; 0: none yet.
   uint64_t number() const;
-  // Collective write calls that all local ranks have finished.
+  // Collective write calls that all local ranks have finished, and that some have begun.
   uint64_t calls_finished_here() const;
+  uint64_t calls_begun_here() const;
+  uint64_t clock() const;  // of the latest independent write that this node knows of
   // Neighbours::ask, for this node.
-  Status answer(uint64_t calls, std::span<const Vector> ranges, bool will_write, bool* undrained);
+  Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose,
+                bool* undrained);
   // Neighbours::survey, for this node; *held: nothing of use where it is not complete.
   Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
   bool all_drained_here() const;
@@ -90,6 +97,8 @@ class File {
   // Everything that any local rank had published when this was called is in the target on return (not yet
   // synced).
   Status drain();
+  // The same of all nodes, up to where this rank has come.
+  Status drain_all_nodes();
   // drain, and the target synced to its storage.
   Status sync();
   // Size of the file: the target's or the end of the last logged byte, whichever is larger.

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "log/call_stamp.h"
 #include "log/segment.h"
 #include "node/drainer.h"
 #include "node/file.h"
@@ -93,7 +96,6 @@ struct File::Impl {
   Neighbours* neighbours = nullptr;
   Survey others;  // what they hold
   std::atomic<uint64_t> number{0};
-  std::atomic<uint64_t> calls_begun{0};  // collective write calls of this rank
   std::mutex call_mutex;  // held from begin_call to end_call: records and ends of calls come in their order
 
   struct Watch {  // the background thread's
@@ -137,12 +139,15 @@ struct File::Impl {
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
   uint64_t begin_ns() const;
+  void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call
   bool has_room() const;
   // append_mutex held; on return owned.back() has room. *held_up, across nodes only: it has not. Other files
   // have all of this rank's log, and cannot be drained before ranks of other nodes have come further, which
   // may, in other threads, wait for this call.
   Status make_room(bool* held_up);
   Status new_segment(bool* held_up);
+  // The same of several nodes, without waiting for other nodes' ranks.
+  Status find_room(bool* found);
   bool free_oldest_drained();    // append_mutex held
   void detach(size_t position);  // gives owned[position] back
   Status attach_segment(SegmentPool::Segment* segment);
@@ -190,21 +195,38 @@ struct File::Impl {
   Status drain_log(bool room);
   // Of several nodes: without waiting for ranks that have not come so far.
   Status drain_what_can_be();
-  Status raise_cut(uint64_t cut);  // durably
-  // Waits until no other node holds undrained bytes of the ranges. *end: of the file.
+  Status raise_cut(CallStamp cut);  // durably
+  // Waits until no other node holds undrained bytes of the ranges, of those that are there by now. *end: of
+  // the file.
   Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
   // The same for the next bytes of a cursor, before they are read.
   Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
-  // For reading, read_mutex held: opened since the file was last changed by other nodes.
+  // How often other nodes may have changed the file; never less than before.
+  uint64_t changes_seen() const;
+  // For reading, read_mutex held and announced in the cell: opened since other nodes last changed the file, as
+  // all others are by which this node's ranks read it now.
   Result<TargetFile*> fresh_target();
-  std::atomic<uint64_t> synced_elsewhere{0};  // the most of any Neighbours::Answer::synced
+  Status await_older_reads(uint64_t changes) const;
   bool all_drained_here() const;
-  Status holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found);
+  Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);
   void conceal(const Vector& range);
   Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
-  Status answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held);
-  // The next bytes of memory to the file, not to the log: an independent write, and what a call has left that
-  // is held up.
+  Status answer(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held);
+
+  // append_mutex held.
+  Status log_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                         CallNumber call, uint64_t* logged);
+  std::optional<CallStamp> independent_stamp();
+  bool holds_leases(const Vector& range) const;
+  Status ask_for_leases(PatternCursor file, uint64_t bytes);
+  // On return no rank of this node logs anything in the ranges before it has asked the other nodes.
+  Status give_up_leases(std::span<const Vector> ranges);
+  // For what a rank of this node has announced, which it does not wait with for anybody.
+  Status await_rank(const std::function<bool()>& done) const;
+  // On return what ranks of this node have logged independently, and had begun before, is published.
+  Status await_announced() const;
+  // The next bytes of memory to the file, not to the log: an independent write that is better not logged, and
+  // what a call has left that is held up.
   Status write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
   Status write_batch(std::span<const Vector> ranges, PatternCursor& memory, const std::byte* buffer);
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);

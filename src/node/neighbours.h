@@ -2,9 +2,9 @@
 // ranks share one node has none.
 //
 // Files are named by a number that all ranks of an open have agreed on. `calls`: collective write calls on
-// the file that the asking rank has finished. What a rank may have learnt of was written in one of these:
-// collective calls may wait for all ranks, so that no correct program is told of a later one. Threads: any.
-// All may fail with io where a node is gone.
+// the file that the asking rank has finished. What a rank may have learnt of was written in one of these, or
+// independently by a rank that had finished no more: collective calls may wait for all ranks, so that no
+// correct program is told of anything later. Threads: any. All may fail with io where a node is gone.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "drain/interval.h"
 #include "extent/pattern.h"
+#include "log/call_stamp.h"
 #include "log/nodes_note.h"
 
 namespace pmio {
@@ -25,14 +26,19 @@ class Neighbours {
   virtual const NodePlace& place() const = 0;
 
   struct Answer {
-    bool undrained = false;  // some other node holds bytes of the ranges that are not in the file yet
+    bool undrained = false;  // some other node holds bytes of the ranges, with stamps up to `upto`, that are
+                             // not in the file yet; of Purpose::log nothing is said
     uint64_t end = 0;        // of the file, as far as the nodes know
     uint64_t synced = 0;     // how many writes past their logs the other nodes have synced, ever
+    uint64_t clock = 0;      // no earlier than that of any independent write logged on the other nodes so far
   };
-  // No communication but this; will_write: this node's undrained bytes count too, and nobody serves cached
-  // bytes of the ranges any more.
-  virtual Result<Answer> ask(uint64_t file, uint64_t calls, std::span<const Vector> ranges,
-                             bool will_write) = 0;
+  // What is to be done with the ranges. write: past the log, and nobody serves cached bytes of them any more.
+  // log: independently. After both no other node relies on what it knew of them, or logs anything there
+  // independently, before it has asked itself.
+  enum class Purpose : uint64_t { read, write, log };
+  // No communication but this.
+  virtual Result<Answer> ask(uint64_t file, CallStamp upto, std::span<const Vector> ranges,
+                             Purpose purpose) = 0;
   // What the other nodes hold of the bytes, undrained, of calls up to `calls`. Complete: with nothing to
   // come, since all their ranks have finished these calls.
   struct Held {
@@ -43,8 +49,9 @@ class Neighbours {
   };
   virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was
-  // published in collective calls up to `calls`. Waits for ranks that have not come so far; 0: for none.
-  virtual Status drain(uint64_t file, uint64_t calls) = 0;
+  // published in collective calls up to `calls`; `all`: and independently by ranks that had finished no more
+  // than these. Waits for ranks that have not begun the last of these calls, or not finished it; 0: for none.
+  virtual Status drain(uint64_t file, uint64_t calls, bool all) = 0;
   // No node serves drained bytes of the file from its log any more, or knows its size.
   virtual Status forget(uint64_t file) = 0;
   // Nothing that any node has logged so far will be drained or replayed.

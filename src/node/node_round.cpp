@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/atomic_max.h"
 #include "drain/blocks.h"
 #include "node/file_impl.h"
 
@@ -36,7 +37,7 @@ bool NodeRound::Window::whole() const {
   return exact && pieces.size() == 1 && pieces.front().bytes() == kWindowBytes;
 }
 
-Result<std::unique_ptr<NodeRound>> NodeRound::begin(const std::shared_ptr<File>& file, uint64_t cut) {
+Result<std::unique_ptr<NodeRound>> NodeRound::begin(const std::shared_ptr<File>& file, CallStamp cut) {
   std::unique_ptr<NodeRound> round(new NodeRound);
   round->file_ = file;
   PMIO_TRY(round->open(cut));
@@ -45,16 +46,18 @@ Result<std::unique_ptr<NodeRound>> NodeRound::begin(const std::shared_ptr<File>&
 
 NodeRound::~NodeRound() = default;
 
-Status NodeRound::open(uint64_t cut) {
+Status NodeRound::open(CallStamp cut) {
   File::Impl& impl = *file_->impl_;
   Drainer& drainer = *impl.drainer;
   cut_ = cut;
   lock_ = std::make_unique<RobustLock>(impl.control->drain_mutex);
+  raise_to(impl.control->clock, stamp_clock(cut));
   {
     RobustLock index_lock(impl.control->index_mutex);
     if (impl.control->cut.load(std::memory_order_relaxed) < cut)
-      impl.control->cut.store(cut, std::memory_order_release);
+      impl.control->cut.store(cut, std::memory_order_seq_cst);
   }
+  PMIO_TRY(impl.await_announced());
   // Before any node writes what was logged: the file system must not bring this back over later bytes.
   PMIO_TRY(impl.control->unsynced.sync(*impl.target));
   PMIO_TRY(impl.mark.writing());

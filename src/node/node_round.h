@@ -39,7 +39,7 @@ class NodeRound {
   };
   static constexpr size_t kMostIntervals = 64;  // of a window told exactly
 
-  static Result<std::unique_ptr<NodeRound>> begin(const std::shared_ptr<File>& file, uint64_t cut);
+  static Result<std::unique_ptr<NodeRound>> begin(const std::shared_ptr<File>& file, CallStamp cut);
   ~NodeRound();
   NodeRound(const NodeRound&) = delete;
   NodeRound& operator=(const NodeRound&) = delete;
@@ -70,13 +70,13 @@ class NodeRound {
 
  private:
   NodeRound() = default;
-  Status open(uint64_t cut);
+  Status open(CallStamp cut);
   Status find_windows();
   Status conceal(std::span<const Foreign> foreign);
 
   std::shared_ptr<File> file_;
   std::unique_ptr<RobustLock> lock_;
-  uint64_t cut_ = 0;
+  CallStamp cut_ = 0;
   FileIndex::Leftover leftover_;
   std::vector<LedgerEntry> marks_;
   RoundRuns runs_;

@@ -5,6 +5,7 @@
 // repeated.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/prefetch.h"
 #include "node/file_impl.h"
@@ -14,6 +15,23 @@ namespace pmio {
 // So many unmerged records to scan at once, or so many scanned since the last merge, are merged first.
 constexpr uint64_t kLongTail = 256;
 constexpr uint64_t kMuchScanned = 4096;
+
+namespace {
+
+// Whatever becomes of it, the rank reads the target no longer.
+class ReadingOver {
+ public:
+  explicit ReadingOver(RankCell& cell) : reading_(cell.reading) {}
+  ~ReadingOver() { reading_.store(0, std::memory_order_release); }
+  ReadingOver(const ReadingOver&) = delete;
+  ReadingOver& operator=(const ReadingOver&) = delete;
+
+ private:
+  std::atomic<uint64_t>& reading_;
+};
+
+}  // namespace
+
 // Fills what `covered` leaves of [a, b) from the target; bytes beyond its end are zeros.
 Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
   uint64_t at = a;
@@ -32,7 +50,9 @@ Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
     return {};
   };
   const bool whole = covered.size() == 1 && covered.front().begin <= a && covered.front().end >= b;
+  std::optional<ReadingOver> announced;
   if (neighbours != nullptr && !whole) {
+    announced.emplace(*cell);
     const auto fresh = fresh_target();
     if (!fresh.ok()) return fresh.status();
     from = fresh.value();

@@ -1,9 +1,11 @@
 // A file whose ranks are on several nodes: what it asks of the other nodes, and what they ask of this one.
 //
-// Collective writes are logged, their number is their stamp. Independent ones go to the file. Nobody reads or
-// writes a byte of the file before what another node has logged of it has been drained, and what another node
-// has written past its log has been synced (decision 0011).
+// Nobody reads or writes a byte of the file itself before what another node has logged of it has been
+// drained, and what another node has written past its log has been synced (decision 0011).
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/atomic_max.h"
@@ -12,6 +14,8 @@
 
 namespace pmio {
 
+constexpr useconds_t kPollMicroseconds = 50;
+constexpr int kPollsPerLook = 1000;
 constexpr size_t kMostRanges = 32768;  // in one question
 constexpr uint64_t kStagingBytes = 1 << 20;
 constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a range is taken to be cached
@@ -28,18 +32,17 @@ bool File::has_other_handles() const {
 uint64_t File::number() const { return impl_->number.load(std::memory_order_acquire); }
 
 uint64_t File::last_call() const {
-  uint64_t last = std::max(impl_->calls_begun.load(std::memory_order_relaxed),
-                           impl_->control->cut.load(std::memory_order_acquire));
+  uint64_t last = std::max(impl_->cell->begun.load(std::memory_order_relaxed), stamp_calls(cut()));
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++)
     last = std::max(last, impl_->control->cells[rank].completed.load(std::memory_order_acquire));
   return last;
 }
 
-uint64_t File::cut() const { return impl_->control->cut.load(std::memory_order_acquire); }
+CallStamp File::cut() const { return impl_->control->cut.load(std::memory_order_acquire); }
 
 // A node whose ranks had all closed the file begins anew; the others are not at their beginning. All that
 // they have drained is in the file.
-Status File::Impl::raise_cut(uint64_t cut) {
+Status File::Impl::raise_cut(CallStamp cut) {
   const RobustLock lock(control->drain_mutex);
   LedgerState state = ledger.read();
   if (state.cut.value_or(0) < cut || state.round == 0) {
@@ -47,15 +50,16 @@ Status File::Impl::raise_cut(uint64_t cut) {
     state.cut = cut;
     PMIO_TRY(ledger.update(state));
   }
+  raise_to(control->clock, stamp_clock(cut));
   const RobustLock index_lock(control->index_mutex);
   if (control->cut.load(std::memory_order_relaxed) < cut) control->cut.store(cut, std::memory_order_release);
   return {};
 }
 
-Status File::join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint64_t size) {
+Status File::join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint64_t size) {
   const bool first = !has_other_handles();  // on all ranks the same
   if (first) PMIO_TRY(impl_->raise_cut(cut));
-  impl_->calls_begun.store(last_call, std::memory_order_relaxed);
+  impl_->cell->begun.store(last_call, std::memory_order_release);
   impl_->cell->completed.store(last_call, std::memory_order_release);
   if (first) {
     impl_->control->known_size.store(size, std::memory_order_release);
@@ -66,12 +70,12 @@ Status File::join_nodes(uint64_t number, uint64_t last_call, uint64_t cut, uint6
 
 void File::begin_call() {
   impl_->call_mutex.lock();
-  impl_->calls_begun.fetch_add(1, std::memory_order_relaxed);
+  impl_->cell->begun.store(impl_->cell->begun.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 void File::end_call() {
   // Release: who sees that the call is over sees its records.
-  impl_->cell->completed.store(impl_->calls_begun.load(std::memory_order_relaxed), std::memory_order_release);
+  impl_->cell->completed.store(impl_->cell->begun.load(std::memory_order_relaxed), std::memory_order_release);
   impl_->call_mutex.unlock();
 }
 
@@ -84,6 +88,18 @@ uint64_t File::calls_finished_here() const {
   }
   return finished;
 }
+
+uint64_t File::calls_begun_here() const {
+  uint64_t begun = 0;
+  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
+    const RankCell& cell = impl_->control->cells[rank];
+    if (cell.attached.load(std::memory_order_acquire) != 0)
+      begun = std::max(begun, cell.begun.load(std::memory_order_acquire));
+  }
+  return begun;
+}
+
+uint64_t File::clock() const { return impl_->control->clock.load(std::memory_order_seq_cst); }
 
 bool File::Impl::all_drained_here() const {
   if (control->closing.load(std::memory_order_acquire) != 0) return false;
@@ -99,50 +115,92 @@ Status File::Impl::drain_log(bool room) {
   if (neighbours == nullptr) return drainer->drain();
   PMIO_TRY(control->unsynced.sync(*target));
   if (number == 0 || all_drained_here()) return {};
-  return neighbours->drain(number, cell->completed.load(std::memory_order_relaxed) + (room ? 1 : 0));
+  const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
+  return room ? neighbours->drain(number, finished + 1, false) : neighbours->drain(number, finished, true);
+}
+
+Status File::drain_all_nodes() {
+  if (!spans_nodes() || impl_->number == 0) return drain();
+  PMIO_TRY(impl_->control->unsynced.sync(*impl_->target));
+  return impl_->neighbours->drain(impl_->number, impl_->cell->completed.load(std::memory_order_relaxed), true);
 }
 
 Status File::Impl::drain_what_can_be() {
-  return number == 0 || all_drained_here() ? Status() : neighbours->drain(number, 0);
+  return number == 0 || all_drained_here() ? Status() : neighbours->drain(number, 0, false);
 }
 
 Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
   const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
   if (!will_write && !ranges.empty()) {
-    const auto clear = others.clear_of(*neighbours, number, finished,
-                                       control->foreign_writes.load(std::memory_order_seq_cst), ranges, end);
+    // Both only grow.
+    const uint64_t changes = control->foreign_writes.load(std::memory_order_seq_cst) +
+                             control->foreign_leases.load(std::memory_order_seq_cst);
+    const auto clear = others.clear_of(*neighbours, number, finished, changes, ranges, end);
     if (!clear.ok()) return clear.status();
     if (clear.value()) {
-      raise_to(synced_elsewhere, others.synced());
+      raise_to(control->synced_elsewhere, others.synced());
       *end = std::max(*end, logged_end());
       return {};
     }
   }
-  for (;;) {
+  CallStamp upto = last_stamp_of(finished);
+  for (bool again = false;; again = true) {
     bool held = false;
-    if (will_write) PMIO_TRY(answer(finished, ranges, true, &held));
-    const auto answers = neighbours->ask(number, finished, ranges, will_write);
+    if (will_write) PMIO_TRY(answer(upto, ranges, true, &held));
+    const auto answers = neighbours->ask(
+        number, upto, ranges, will_write ? Neighbours::Purpose::write : Neighbours::Purpose::read);
     if (!answers.ok()) return answers.status();
     *end = std::max(logged_end(), answers.value().end);
-    raise_to(synced_elsewhere, answers.value().synced);
+    raise_to(control->synced_elsewhere, answers.value().synced);
     if (!answers.value().undrained && !held) return {};
-    PMIO_TRY(neighbours->drain(number, finished));
+    // What others go on to log independently is nothing that this rank has learnt of.
+    const uint64_t clock = std::max(answers.value().clock, control->clock.load(std::memory_order_seq_cst));
+    upto = std::min(upto, call_stamp(finished, std::min(clock, kLastClock)));
+    PMIO_TRY(neighbours->drain(number, finished, again));
   }
 }
 
+Status File::Impl::await_rank(const std::function<bool()>& done) const {
+  for (int polls = 1; !done(); polls++) {
+    if (polls % kPollsPerLook == 0 && drainer->some_rank_died())
+      return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
+    usleep(kPollMicroseconds);
+  }
+  return {};
+}
+
+// Rounds that all nodes have written, changes of the size and the like, and independent writes.
+uint64_t File::Impl::changes_seen() const {
+  return control->ledger_updates.load(std::memory_order_seq_cst) +
+         control->foreign_writes.load(std::memory_order_seq_cst) +
+         control->synced_elsewhere.load(std::memory_order_seq_cst);
+}
+
+Status File::Impl::await_older_reads(uint64_t changes) const {
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    const std::atomic<uint64_t>& reading = control->cells[rank].reading;
+    PMIO_TRY(await_rank([&] { return reading.load(std::memory_order_seq_cst) - 1 >= changes; }));
+  }
+  return {};
+}
+
 // A file system's client may keep what it has read, and read ahead, for each open file: MooseFS's for
-// seconds.
+// seconds. The kernel keeps pages for all of them: what is read by an old one is there for the new ones too.
 Result<TargetFile*> File::Impl::fresh_target() {
-  // None of these ever becomes less: rounds that all nodes have written, changes of the size and the like,
-  // and independent writes.
-  const uint64_t changes = control->ledger_updates.load(std::memory_order_acquire) +
-                           control->foreign_writes.load(std::memory_order_acquire) +
-                           synced_elsewhere.load(std::memory_order_acquire);
+  uint64_t changes = changes_seen();
+  for (;;) {
+    cell->reading.store(changes + 1, std::memory_order_seq_cst);
+    const uint64_t now = changes_seen();
+    if (now == changes) break;
+    changes = now;
+  }
   if (reader == nullptr || changes != reader_changes) {
     reader.reset();
+    PMIO_TRY(await_older_reads(changes));
     auto opened = target->reopen(TargetFile::Access::read_only);
     if (!opened.ok()) return opened.status();
     reader = std::move(opened.value());
+    reader->read_nothing_ahead();
     reader->forget_cached(0, 0);
     reader_changes = changes;
   }
@@ -215,27 +273,22 @@ Status File::Impl::write_batch(std::span<const Vector> ranges, PatternCursor& me
   return {};
 }
 
-Status File::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
-                           uint64_t bytes) {
-  return impl_->write_through(file, memory, buffer, bytes);
-}
-
-// Whether this node's logs hold bytes of the range: undrained ones, of calls up to `finished`, or drained
-// ones that are still served.
-Status File::Impl::holds(const Vector& range, uint64_t finished, FileIndex::Which which, bool* found) {
+// Whether this node's logs hold bytes of the range: undrained ones, with stamps up to `upto`, or drained ones
+// that are still served.
+Status File::Impl::holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found) {
   const bool dirty = which == FileIndex::Which::undrained;
   const auto a = static_cast<uint64_t>(range.offset);
   const auto b = static_cast<uint64_t>(range.end());
   std::vector<Entry> candidates;
   if (dirty) PMIO_TRY(index->scan_tail(a, b, &candidates));
   PMIO_TRY(index->refresh());
-  // Of undrained ones all are looked at: those of later calls do not count.
+  // Of undrained ones all are looked at: later ones do not count.
   const size_t most = dirty ? SIZE_MAX : kMostEntries;
   *found = !index->find(a, b, concealed(*control, a, b), most, &candidates, which);
   FileEntrySource source(control, job->map.get());
   for (const Entry& entry : candidates) {
     if (*found) return {};
-    if (dirty && entry.stamp_ns > finished) continue;
+    if (dirty && entry.stamp_ns > upto) continue;
     EntrySource::Located located;
     *found = !source.locate(entry, &located) || may_share_a_byte(range, located.range);
   }
@@ -251,12 +304,12 @@ void File::Impl::conceal(const Vector& range) {
     conceal_window(*control, at, control->cut.load(std::memory_order_relaxed));
 }
 
-Status File::Impl::answer(uint64_t finished, std::span<const Vector> ranges, bool will_write, bool* held) {
+Status File::Impl::answer(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held) {
   *held = false;
   std::lock_guard lock(read_mutex);
   if (!all_drained_here()) {
     for (const Vector& range : ranges) {
-      PMIO_TRY(holds(range, finished, FileIndex::Which::undrained, held));
+      PMIO_TRY(holds(range, upto, FileIndex::Which::undrained, held));
       if (*held) return {};
     }
   }
@@ -269,18 +322,25 @@ Status File::Impl::answer(uint64_t finished, std::span<const Vector> ranges, boo
   if (!will_write) return {};
   for (const Vector& range : ranges) {
     bool cached = false;
-    PMIO_TRY(holds(range, finished, FileIndex::Which::drained, &cached));
+    PMIO_TRY(holds(range, upto, FileIndex::Which::drained, &cached));
     if (cached) conceal(range);
   }
   return {};
 }
 
-Status File::answer(uint64_t calls, std::span<const Vector> ranges, bool will_write, bool* undrained) {
-  Unsynced& unsynced = impl_->control->unsynced;
+Status File::answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose,
+                    bool* undrained) {
+  FileControl& control = *impl_->control;
+  if (purpose != Neighbours::Purpose::read) PMIO_TRY(impl_->give_up_leases(ranges));
   // What this node's ranks know of the file may be old from now on (Survey).
-  if (will_write) impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  if (unsynced.holds(ranges)) PMIO_TRY(unsynced.sync(*impl_->target));
-  return impl_->answer(calls, ranges, will_write, undrained);
+  if (purpose == Neighbours::Purpose::log) {
+    control.foreign_leases.fetch_add(1, std::memory_order_seq_cst);
+    return {};
+  }
+  const bool will_write = purpose == Neighbours::Purpose::write;
+  if (will_write) control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  if (control.unsynced.holds(ranges)) PMIO_TRY(control.unsynced.sync(*impl_->target));
+  return impl_->answer(upto, ranges, will_write, undrained);
 }
 
 bool File::some_rank_died() const { return impl_->drainer->some_rank_died(); }
@@ -296,9 +356,7 @@ Status File::discard_here() {
   if (spans_nodes()) {
     RobustLock lock(impl_->control->index_mutex);
     // All that is published, of calls too that are not finished on all nodes.
-    uint64_t newest = impl_->control->cut.load(std::memory_order_relaxed);
-    newest = std::max(newest, last_call() + 1);
-    impl_->control->cut.store(newest, std::memory_order_release);
+    impl_->control->cut.store(std::max(cut(), call_stamp(last_call() + 1, 0)), std::memory_order_seq_cst);
   }
   return impl_->drainer->discard();
 }

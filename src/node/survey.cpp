@@ -48,13 +48,13 @@ uint64_t Survey::synced() {
   return synced_;
 }
 
-Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t foreign_writes,
+Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
                               std::span<const Vector> ranges, uint64_t* end) {
   std::lock_guard lock(mutex_);
-  if (calls != calls_ || foreign_writes != foreign_writes_) {
+  if (calls != calls_ || changes != changes_) {
     windows_.clear();
     calls_ = calls;
-    foreign_writes_ = foreign_writes;
+    changes_ = changes;
     end_ = 0;
     wait_ = kPlainQuestions;
   }
@@ -81,8 +81,8 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
 }
 
 // Looked at in this order: whether somebody writes past the log, then what has been; the calls, so that all
-// that was published in them is seen; the records; whether a round is being closed, whose bytes another node
-// may still serve as they were before.
+// that was published in them is seen; the records, after independent writers have learnt that they are to ask
+// again; whether a round is being closed, whose bytes another node may still serve as they were before.
 Status File::survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete) {
   Impl& impl = *impl_;
   Unsynced& unsynced = impl.control->unsynced;
@@ -90,6 +90,7 @@ Status File::survey(uint64_t calls, const Interval& bytes, std::vector<Interval>
   if (!*complete) return {};
   const Vector all{static_cast<int64_t>(bytes.begin), bytes.bytes(), 0, 1};
   if (unsynced.holds({&all, 1})) PMIO_TRY(unsynced.sync(*impl.target));
+  PMIO_TRY(impl.give_up_leases({&all, 1}));
   std::lock_guard lock(impl.read_mutex);
   *complete = calls_finished_here() >= calls;
   if (*complete && !impl.all_drained_here()) PMIO_TRY(impl.survey(calls, bytes, held, complete));
@@ -108,7 +109,7 @@ Status File::Impl::survey(uint64_t calls, const Interval& bytes, std::vector<Int
   FileEntrySource source(control, job->map.get());
   std::vector<Interval> all;
   for (const Entry& entry : found) {
-    if (entry.stamp_ns > calls) continue;
+    if (entry.stamp_ns > last_stamp_of(calls)) continue;
     EntrySource::Located located;
     *complete = source.locate(entry, &located) && all.size() + located.range.count <= kMostHeld * 2;
     if (!*complete) return {};

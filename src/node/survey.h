@@ -4,7 +4,8 @@
 // Invariant: what is kept was true of collective write calls up to calls_, when all ranks had finished these.
 // Nothing of such calls is logged any more, so that it can only become less: where no piece is known, there
 // is none; and what the others had written past their logs was synced. Whoever drains or changes the file's
-// size clears it, and so does another node's question before it writes past its log. Threads: any.
+// size clears it, and so does another node's question before it writes past its log or logs an independent
+// write. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ class Survey {
  public:
   // Whether the other nodes certainly hold nothing of the ranges. Asks them, where it was asked the same
   // before, and answers false where that does not tell. *end: of the file, as far as the nodes knew.
-  // foreign_writes: as FileControl has it by now; another value than before, and all is asked anew.
-  Result<bool> clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t foreign_writes,
+  // changes: foreign_writes and foreign_leases as FileControl has them by now; another value than before, and
+  // all is asked anew.
+  Result<bool> clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
                         std::span<const Vector> ranges, uint64_t* end);
   // Of the answers that it relies on, Neighbours::Answer::synced.
   uint64_t synced();
@@ -33,7 +35,7 @@ class Survey {
 
   std::mutex mutex_;
   uint64_t calls_ = 0;
-  uint64_t foreign_writes_ = 0;
+  uint64_t changes_ = 0;
   uint64_t end_ = 0;
   uint64_t synced_ = 0;
   uint32_t wait_ = 0;  // how many questions more are answered without asking

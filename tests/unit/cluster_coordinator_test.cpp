@@ -15,9 +15,10 @@ class CoordinatorTest : public testing::Test {
  protected:
   void SetUp() override {
     for (auto& node : nodes_) {
-      calls_[&node - nodes_] = 0;
+      calls_[&node - nodes_] = begun_[&node - nodes_] = clock_[&node - nodes_] = 0;
       node.on(Request::poll, [this, &node](MessageReader, MessageWriter* answer) {
-        answer->put(PollAnswer{calls_[&node - nodes_], 1});
+        const auto i = &node - nodes_;
+        answer->put(PollAnswer{calls_[i], begun_[i], clock_[i], 1});
         return Status();
       });
       node.on(Request::plan, [this](MessageReader body, MessageWriter* answer) {
@@ -41,13 +42,14 @@ class CoordinatorTest : public testing::Test {
   }
   std::vector<PeerAddress> addresses() const { return {nodes_[0].address(), nodes_[1].address()}; }
 
-  Status drain(uint64_t file, uint64_t calls) {
+  Status drain(uint64_t file, uint64_t calls, bool all = false) {
     Leaders mine(addresses(), job_token(), 1);
-    return mine.ask(kCoordinator, Request::drain, MessageWriter().put(file).put(calls)).status();
+    const MessageWriter wanted = MessageWriter().put(file).put(DrainBody{calls, all ? 1u : 0u});
+    return mine.ask(kCoordinator, Request::drain, wanted).status();
   }
 
   FakeLeader nodes_[2];
-  std::atomic<uint64_t> calls_[2];
+  std::atomic<uint64_t> calls_[2], begun_[2], clock_[2];
   std::atomic<uint64_t> cut_{0};
   std::unique_ptr<Coordinator> coordinator_;
 };
@@ -56,17 +58,44 @@ const std::vector<Request> kRound{Request::poll, Request::plan, Request::write, 
                                   Request::end};
 
 TEST_F(CoordinatorTest, LeadsARoundInOrder) {
-  calls_[0] = 5;
+  calls_[0] = begun_[0] = begun_[1] = 5;
   calls_[1] = 3;
   EXPECT_TRUE(drain(kFile, 3).ok());
-  EXPECT_EQ(cut_, 4u);  // one more than all have finished
+  EXPECT_EQ(cut_, call_stamp(4, 0));  // what there is of the call that is going on
   for (auto& node : nodes_) EXPECT_EQ(node.came(), kRound);
+}
+
+TEST_F(CoordinatorTest, DrainsIndependentWritesUpToTheLatest) {
+  calls_[0] = begun_[0] = calls_[1] = begun_[1] = 3;
+  clock_[0] = 17;
+  clock_[1] = 9;
+  EXPECT_TRUE(drain(kFile, 3, true).ok());
+  EXPECT_EQ(cut_, call_stamp(3, 17));
+}
+
+// Those of ranks that have finished a call are later than the call, on all ranks.
+TEST_F(CoordinatorTest, WaitsForTheEndOfACallForTheIndependentWritesBehindIt) {
+  calls_[0] = begun_[0] = begun_[1] = 3;
+  calls_[1] = 2;
+  clock_[0] = 17;
+  std::atomic<bool> over{false};
+  std::thread waits([&] {
+    EXPECT_TRUE(drain(kFile, 3, true).ok());
+    over = true;
+  });
+  EXPECT_TRUE(drain(kFile, 3).ok());
+  EXPECT_EQ(cut_, call_stamp(3, 0));
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(over);
+  calls_[1] = 3;
+  waits.join();
+  EXPECT_EQ(cut_, call_stamp(3, 17));
 }
 
 TEST_F(CoordinatorTest, DoesNothingWhereAllIsDrained) {
   for (auto& node : nodes_)
     node.on(Request::poll, [](MessageReader, MessageWriter* answer) {
-      answer->put(PollAnswer{9, 0});
+      answer->put(PollAnswer{9, 9, 0, 0});
       return Status();
     });
   EXPECT_TRUE(drain(kFile, 9).ok());
@@ -140,7 +169,7 @@ TEST_F(CoordinatorTest, BelievesNoNonsense) {
     EXPECT_EQ(drain(kFile, 0).system_errno(), EPROTO) << static_cast<int>(kind);
     if (kind == Request::poll)
       nodes_[1].on(kind, [](MessageReader, MessageWriter* answer) {
-        answer->put(PollAnswer{0, 1});
+        answer->put(PollAnswer{0, 0, 0, 1});
         return Status();
       });
     if (kind == Request::plan)

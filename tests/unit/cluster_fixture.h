@@ -59,9 +59,9 @@ class FakeLeader {
     uint64_t file = 0;
     EXPECT_TRUE(body.get(&file));
     if (kind == Request::drain) {
-      uint64_t calls = 0;
-      EXPECT_TRUE(body.get(&calls));
-      return coordinator_->request(file, calls, std::move(reply));
+      DrainBody wanted{};
+      EXPECT_TRUE(body.get(&wanted));
+      return coordinator_->request(file, wanted.calls, wanted.all != 0, std::move(reply));
     }
     came_.push_back(kind);
     MessageWriter answer;

@@ -102,6 +102,28 @@ class ClusterTest : public testing::Test {
   void write_all(uint64_t call, uint64_t file_bytes) {
     for (uint32_t rank = 0; rank < kRanks; rank++) write(rank, call, file_bytes);
   }
+  Status write_independent(uint32_t rank, uint64_t offset, const std::vector<std::byte>& data) {
+    const Pattern whole = Pattern::bytes(data.size());
+    PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
+    return members_[rank].file->write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true));
+  }
+  // At a random place, of one piece or several.
+  void write_alone(uint32_t rank, uint64_t file_bytes) {
+    const uint64_t pieces = random_() % 4 == 0 ? 2 + random_() % 50 : 1;
+    const uint64_t bytes = 1 + random_() % 3000;
+    const uint64_t stride = bytes + random_() % 1000;
+    Pattern memory = Pattern::bytes(pieces * bytes), file;
+    file.add({0, bytes, static_cast<int64_t>(stride), pieces});
+    file.finish(static_cast<int64_t>(stride * pieces));
+    const auto data = random_bytes(random_, pieces * bytes);
+    const uint64_t offset = random_() % file_bytes;
+    PatternCursor to(file, static_cast<int64_t>(offset), 0), from(memory, 0, 0);
+    const Status status = members_[rank].file->write_independent(to, from, data.data(), data.size(),
+                                                                 CallNumber(0, 0, true));
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (uint64_t i = 0; i < pieces; i++)
+      oracle_.write(offset + i * stride, data.data() + i * bytes, bytes);
+  }
   void expect_read(uint32_t rank) {
     std::vector<std::byte> found(oracle_.bytes.size());
     uint64_t got = 0;
@@ -111,6 +133,9 @@ class ClusterTest : public testing::Test {
   }
   void expect_file() const { EXPECT_TRUE(contents(path_) == oracle_.bytes); }
   Status drain(uint32_t rank) { return members_[rank].file->drain(); }
+  void drain_all() {
+    for (uint32_t rank = 0; rank < kRanks; rank++) ASSERT_TRUE(drain(rank).ok());
+  }
 
   LayoutHints layout_;
   Scratch files_;
@@ -164,17 +189,68 @@ TEST_F(ClusterTest, ACallThatSomeHaveNotComeToIsLeft) {
 TEST_F(ClusterTest, AnIndependentWriteComesAfterWhatItOverlaps) {
   write_all(1, 10'000);
   const std::vector<std::byte> data(7000, std::byte{0x5a});
-  Pattern whole;
-  whole.add({0, data.size(), 0, 1});
-  whole.finish(static_cast<int64_t>(data.size()));
-  PatternCursor to(whole, 1000, 0), from(whole, 0, 0);
-  const Status status = members_[3].file->write_through(to, from, data.data(), data.size());
+  const Status status = write_independent(3, 1000, data);
   ASSERT_TRUE(status.ok()) << status.message();
   oracle_.write(1000, data.data(), data.size());
   for (const uint32_t rank : {0u, 2u, 5u}) expect_read(rank);
   write_all(2, 10'000);
   ASSERT_TRUE(drain(0).ok());
   expect_file();
+}
+
+// In the order in which they are made here, on whatever node, between collective calls and drains.
+TEST_P(Layouts, TheNewestIndependentWriteWins) {
+  uint64_t call = 0;
+  for (const uint64_t file_bytes : {uint64_t{20'000}, 10 * uint64_t{4 << 20}}) {
+    for (int step = 0; step < 400; step++) {
+      const auto rank = static_cast<uint32_t>(random_() % kRanks);
+      switch (random_() % 16) {
+        case 0:
+          write_all(++call, file_bytes);
+          break;
+        case 1:
+          drain_all();
+          expect_file();
+          break;
+        case 2:
+          expect_read(rank);
+          break;
+        default:
+          write_alone(rank, file_bytes);
+      }
+    }
+  }
+  drain_all();
+  for (Member& member : members_) EXPECT_TRUE(member.file->release().ok());
+  expect_file();
+}
+
+// What is logged of them needs no question any more, and reaches the file with a round that other ranks,
+// which have not come as far, do not hold up.
+TEST_F(ClusterTest, IndependentWritesAreLogged) {
+  const std::vector<std::byte> data(7000, std::byte{0x5a});
+  for (uint64_t i = 0; i < 10; i++) {
+    for (const uint32_t rank : {0u, 5u}) {
+      const uint64_t offset = rank * kWindowBytes + i * data.size();
+      ASSERT_TRUE(write_independent(rank, offset, data).ok());
+      oracle_.write(offset, data.data(), data.size());
+    }
+  }
+  EXPECT_FALSE(contents(path_) == oracle_.bytes);
+  write(1, 1, 10'000);  // the others have not come to this call
+  ASSERT_TRUE(drain(5).ok());
+  EXPECT_TRUE(members_[5].file->all_drained_here());
+  for (uint32_t rank = 0; rank < kRanks; rank++)
+    if (rank != 1) write(rank, 1, 10'000);
+  expect_read(3);
+}
+
+// A handle of its own is handed on: what it reads and writes comes after what is on the other nodes.
+TEST_F(ClusterTest, ANodeThatHasLoggedNothingDrainsTheOthers) {
+  ASSERT_TRUE(write_independent(0, 1000, std::vector<std::byte>(7000, std::byte{0x5a})).ok());
+  EXPECT_TRUE(members_[5].file->all_drained_here());
+  ASSERT_TRUE(members_[5].file->drain_all_nodes().ok());
+  EXPECT_TRUE(members_[0].file->all_drained_here());
 }
 
 // What one thread has logged ahead of other ranks must not hold up what another one writes to another file:
@@ -263,7 +339,7 @@ class RoundPartTest : public ClusterTest {
     part_->abandon();
     ClusterTest::TearDown();
   }
-  Status plan(uint64_t cut) {
+  Status plan(CallStamp cut) {
     const MessageWriter body = MessageWriter().put(cut);
     MessageWriter answer;
     return part_->plan(kNumber, MessageReader(body.bytes()), &answer);
@@ -285,21 +361,21 @@ class RoundPartTest : public ClusterTest {
 };
 
 TEST_F(RoundPartTest, LastsAsLongAsItsCoordinatorIsThere) {
-  ASSERT_TRUE(plan(2).ok());
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
   part_->look_after();
   EXPECT_FALSE(discards());
 }
 
 TEST_F(RoundPartTest, EndsWithItsCoordinator) {
-  ASSERT_TRUE(plan(2).ok());
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
   members_[0].cluster->stop();
   part_->look_after();
   EXPECT_TRUE(discards());
 }
 
 TEST_F(RoundPartTest, GivesTheNextOneWay) {
-  ASSERT_TRUE(plan(2).ok());
-  ASSERT_TRUE(plan(2).ok());
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
   MessageWriter answer;
   ASSERT_TRUE(pieces({0, 0}, &answer).ok());
   MessageReader reader(answer.bytes());
@@ -318,7 +394,7 @@ TEST_F(RoundPartTest, BelievesNoNonsense) {
   EXPECT_EQ(part_->write(kNumber, nothing, &answer).system_errno(), EPROTO);  // there is no round
   EXPECT_EQ(pieces({0, 0}, &answer).system_errno(), EPROTO);
   EXPECT_EQ(part_->finish(kNumber, nothing).system_errno(), EPROTO);
-  ASSERT_TRUE(plan(2).ok());
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
   EXPECT_EQ(part_->finish(kNumber, nothing).system_errno(), EPROTO);
   EXPECT_EQ(part_->end(kNumber + 1, nothing).system_errno(), EPROTO);
   EXPECT_EQ(pieces({0, 1000}, &answer).system_errno(), EPROTO);  // more than there are

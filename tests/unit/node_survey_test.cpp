@@ -15,12 +15,12 @@ class FakeNeighbours : public Neighbours {
   int surveys = 0;
 
   const NodePlace& place() const override { return place_; }
-  Result<Answer> ask(uint64_t, uint64_t, std::span<const Vector>, bool) override { return Answer(); }
+  Result<Answer> ask(uint64_t, CallStamp, std::span<const Vector>, Purpose) override { return Answer(); }
   Result<Held> survey(uint64_t, uint64_t, const Interval&) override {
     surveys++;
     return told;
   }
-  Status drain(uint64_t, uint64_t) override { return {}; }
+  Status drain(uint64_t, uint64_t, bool) override { return {}; }
   Status forget(uint64_t) override { return {}; }
   Status discard(uint64_t) override { return {}; }
 
@@ -32,11 +32,11 @@ struct SurveyTest : testing::Test {
   FakeNeighbours others;
   Survey survey;
   uint64_t end = 0;
-  uint64_t foreign_writes = 0;
+  uint64_t changes = 0;
 
   bool clear_of(int64_t offset, uint64_t bytes, uint64_t calls = 1) {
     const Vector range{offset, bytes, 0, 1};
-    const auto clear = survey.clear_of(others, kFile, calls, foreign_writes, {&range, 1}, &end);
+    const auto clear = survey.clear_of(others, kFile, calls, changes, {&range, 1}, &end);
     EXPECT_TRUE(clear.ok());
     return clear.ok() && clear.value();
   }
@@ -75,7 +75,7 @@ TEST_F(SurveyTest, WhatOthersHoldIsNotClearAndIsAskedAnew) {
 TEST_F(SurveyTest, IsOldOnceAnotherNodeWritesPastItsLog) {
   ask_often();
   EXPECT_TRUE(clear_of(0, 8));
-  foreign_writes++;
+  changes++;
   EXPECT_FALSE(clear_of(0, 8));
 }
 
@@ -114,7 +114,7 @@ TEST_F(SurveyTest, BehindTheEndThatWasKnownNothingIsCertain) {
 TEST_F(SurveyTest, ForgetsTheEnd) {
   ask_often();
   EXPECT_TRUE(clear_of(0, 8));
-  foreign_writes++;
+  changes++;
   EXPECT_FALSE(clear_of(0, 8));
 }
 

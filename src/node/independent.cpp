@@ -1,0 +1,149 @@
+// Independent writes to a file whose ranks are on several nodes (decision 0011): logged, where this node
+// holds the leases of their windows; else straight to the file.
+//
+// A writer announces itself, looks whether it holds the leases and what the cut is, takes a stamp and
+// publishes its record, without waiting for anybody in between. So whoever gives leases up, or raises the
+// cut, knows after a wait for those that were announced that nothing more comes under the old ones.
+#include <algorithm>
+#include <set>
+
+#include "base/atomic_max.h"
+#include "log/call_stamp.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+constexpr uint64_t kMostWindows = 256;  // of one write, and asked for at once
+constexpr int kMostLooks = 1024;        // at the ranges to come
+// Where other nodes want the same windows all the time, the log is no gain.
+constexpr int kMostQuestions = 2;
+
+namespace {
+
+class Announcement {
+ public:
+  explicit Announcement(RankCell& cell) : logging_(cell.logging) { step(); }
+  ~Announcement() { step(); }
+  Announcement(const Announcement&) = delete;
+  Announcement& operator=(const Announcement&) = delete;
+
+ private:
+  // One thread of the rank at a time.
+  void step() {
+    logging_.store(logging_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+  }
+  std::atomic<uint32_t>& logging_;
+};
+
+uint64_t first_window(const Vector& range) { return static_cast<uint64_t>(range.offset) / kWindowBytes; }
+uint64_t last_window(const Vector& range) { return (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes; }
+
+}  // namespace
+
+Status File::Impl::await_announced() const {
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    const std::atomic<uint32_t>& logging = control->cells[rank].logging;
+    const uint32_t then = logging.load(std::memory_order_seq_cst);
+    if (then % 2 == 0) continue;
+    PMIO_TRY(await_rank([&] { return logging.load(std::memory_order_seq_cst) != then; }));
+  }
+  return {};
+}
+
+Status File::Impl::give_up_leases(std::span<const Vector> ranges) {
+  for (const Vector& range : ranges) {
+    const uint64_t first = first_window(range), last = last_window(range);
+    if (last - first >= Leases::kMost) {
+      control->leases.give_up_all();
+      break;
+    }
+    for (uint64_t at = first; at <= last; at++) control->leases.give_up(at);
+  }
+  return await_announced();
+}
+
+bool File::Impl::holds_leases(const Vector& range) const {
+  for (uint64_t at = first_window(range); at <= last_window(range); at++)
+    if (!control->leases.holds(at)) return false;
+  return true;
+}
+
+// Of the windows of the next bytes to be written.
+Status File::Impl::ask_for_leases(PatternCursor file, uint64_t bytes) {
+  std::set<uint64_t> windows;
+  for (int looks = 0; bytes > 0 && windows.size() < kMostWindows && looks < kMostLooks; looks++) {
+    const Vector range = file.next(bytes);
+    bytes -= range.bytes();
+    const uint64_t last = std::min(last_window(range), first_window(range) + kMostWindows - 1);
+    for (uint64_t at = first_window(range); at <= last; at++) windows.insert(at);
+  }
+  const auto me = static_cast<uint32_t>(cell - control->cells);
+  std::vector<Vector> ranges;
+  for (const uint64_t at : windows) {
+    control->leases.ask(at, me);
+    ranges.push_back({static_cast<int64_t>(at * kWindowBytes), kWindowBytes, 0, 1});
+  }
+  const auto answers = neighbours->ask(number, 0, ranges, Neighbours::Purpose::log);
+  if (!answers.ok()) return answers.status();
+  raise_to(control->clock, answers.value().clock);
+  for (const uint64_t at : windows) control->leases.grant(at, me);
+  return {};
+}
+
+// Later than all that this rank has logged and than what it may have learnt of, and beyond the cut: or none.
+std::optional<CallStamp> File::Impl::independent_stamp() {
+  const uint64_t calls = cell->completed.load(std::memory_order_relaxed);
+  const uint64_t clock = control->clock.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (calls >= kLastCall || clock > kLastClock) return {};
+  const CallStamp stamp = call_stamp(calls, clock);
+  // A collective call of another thread is going on, or of another rank, and some of it is drained.
+  if (stamp <= last_stamp || stamp <= control->cut.load(std::memory_order_seq_cst)) return {};
+  return stamp;
+}
+
+// *logged: so many of the next bytes; 0: it is better not to log them.
+Status File::Impl::log_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                                   uint64_t bytes, CallNumber call, uint64_t* logged) {
+  *logged = 0;
+  bool room = false;
+  PMIO_TRY(find_room(&room));
+  if (!room) return {};
+  SegmentWriter& writer = owned.back().writer;
+  PatternCursor ahead = file;
+  const Vector where = ahead.next(std::min(bytes, writer.room_bytes()));
+  if (last_window(where) - first_window(where) >= kMostWindows) return {};
+  for (int questions = 0; questions <= kMostQuestions; questions++) {
+    if (questions > 0) PMIO_TRY(ask_for_leases(file, bytes));
+    const Announcement announced(*cell);
+    if (!holds_leases(where)) continue;
+    const std::optional<CallStamp> stamp = independent_stamp();
+    if (!stamp) return {};
+    last_stamp = *stamp;
+    writer.append(where, memory, buffer, *stamp, call, where.bytes() == bytes);
+    note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
+    PMIO_TRY(publish(*stamp, static_cast<uint64_t>(where.end())));
+    finished(call);
+    file = ahead;
+    *logged = where.bytes();
+    return {};
+  }
+  return {};
+}
+
+Status File::write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                               uint64_t bytes, CallNumber call) {
+  Impl& impl = *impl_;
+  uint64_t left = bytes;
+  {
+    std::lock_guard lock(impl.append_mutex);
+    const uint64_t begin_ns = impl.begin_ns();
+    for (uint64_t logged = 0; left > 0; left -= logged) {
+      PMIO_TRY(impl.log_independent(file, memory, buffer, left, call, &logged));
+      if (logged == 0) break;
+    }
+    if (left < bytes) impl.tally(bytes - left, begin_ns, call);
+  }
+  return left > 0 ? impl.write_through(file, memory, buffer, left) : Status();
+}
+
+}  // namespace pmio
