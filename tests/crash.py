@@ -29,7 +29,7 @@ import mpi_processes
 ROOT = Path(__file__).resolve().parents[1]
 MAX_RANKS = 64  # as in crash_writer.h
 CALLS_PER_OPEN = 120
-PROGRESS = struct.Struct("QQQQQ")  # started, acknowledged, pid, finished, closing
+PROGRESS = struct.Struct("QQQQQQ")  # started, acknowledged, pid, finished, closing, failed
 
 
 class Progress:
@@ -58,6 +58,10 @@ class Progress:
 
     def within_a_close(self):
         return [rank for rank, row in enumerate(self.rows()) if row[4]]
+
+    def failed(self, rank):
+        """A call has returned an error."""
+        return bool(self.rows()[rank][5])
 
     def within_a_write(self):
         """Ranks that are in a write call now."""

@@ -11,7 +11,6 @@ are recovered.
   link          a compute host is cut off for a while;   storage, master: a server is. The job must just go on
 """
 
-import hashlib
 import os
 import random
 import shutil
@@ -35,6 +34,7 @@ SILENCE = 30  # seconds after which a host that says nothing is given up (src/pe
 STOPPED = 300  # likewise a process that says nothing
 PATIENCE = 20  # seconds more, on a busy machine
 MORE = 120  # seconds more that MooseFS may take over a call where it was writing to the dead
+CACHED = 1.5  # seconds: longer than a client of MooseFS shows the time of modification that it knows
 CALLS = 360  # of a job that is to go on
 LOCAL = "/mnt/local/pmio"
 STORAGE = ("s1", "s2")
@@ -145,7 +145,7 @@ class Case:
         here = range(spanning_job.RANKS // len(HOSTS))
         if self.failure == "stopped":
             leader = self.random.choice([0, here.stop])
-            os.kill(self.job.process_of(leader), signal.SIGSTOP)
+            os.kill(self.job.processes()[leader], signal.SIGSTOP)
             self.let_go()
             self.await_survivors([rank for rank in range(spanning_job.RANKS) if rank != leader], STOPPED)
         else:
@@ -159,41 +159,57 @@ class Case:
         else:
             self.recover_all()
 
-    # Within the bound each of them has got an error, or waits in the MPI library for the dead.
+    # Within the bound each of them has ended, or got an error, or waits in the MPI library for the dead.
     def await_survivors(self, survivors, bound):
         begin = time.monotonic()
-
-        # Of those in a close nobody knows, until it has said that the drain has failed, but by what they wait in.
-        def in_pmio():
-            closing = [] if "pmio:" in self.job.said() else filter(self.waits_in_pmio, self.job.progress.within_a_close())
-            return [rank for rank in [*self.job.progress.within_a_write(), *closing] if rank in survivors]
-
         self.job.wait_gone(bound + PATIENCE)
-        while in_pmio() and self.job.ranks() and time.monotonic() - begin < bound + MORE + PATIENCE:
+        while self.in_pmio(survivors) and time.monotonic() - begin < bound + MORE + PATIENCE:
             time.sleep(0.5)
-        want(not self.job.ranks() or not in_pmio(), f"ranks {in_pmio()} hang\n{self.job.said()}")
+        seconds = time.monotonic() - begin
+        if hanging := self.in_pmio(survivors):
+            stacks = "\n".join(mpi_processes.stacks(process) for process in hanging.values())
+            raise Wrong(f"ranks {[*hanging]} hang\n{self.job.said()}\n{stacks}")
         if self.moment == "close" and "pmio:" in self.job.said():
             want(f"stays in the log '{self.logs}/job-" in self.job.said(), f"the log's place is not named\n{self.job.said()}")
-        how = "waits in MPI" if self.job.ranks() else "has ended"
-        seconds = time.monotonic() - begin
-        print(f"  {self.name}: {seconds:.0f} s after the failure the job {how}: {self.job.said().strip()[:300]}", flush=True)
+        how = self.describe(survivors)
+        print(f"  {self.name}: {seconds:.0f} s after the failure {how}: {self.job.said().strip()[:300]}", flush=True)
         self.job.end()
         want(not self.job.wait_gone(MORE), "ranks outlive SIGKILL")
 
-    def waits_in_pmio(self, rank):
+    def in_pmio(self, survivors):
+        """The processes of those that are there, and in pmio, by rank."""
+        there = {rank: process for rank, process in self.job.processes().items() if rank in survivors}
+        progress = self.job.progress
+        # Of those in a close nobody knows, until it has said that the drain has failed, but by what they wait in.
+        closing = [] if "pmio:" in self.job.said() else progress.within_a_close()
+        asked = {rank for rank in there if progress.failed(rank) or rank in closing}
+        inside = {rank for rank in asked if self.waits_in_pmio(there[rank])}
+        inside |= {rank for rank in progress.within_a_write() if rank in there} - asked
+        return {rank: there[rank] for rank in sorted(inside)}
+
+    def waits_in_pmio(self, process):
         """pmio waits in poll, for locks and for files; MPI libraries in epoll, sleep or not at all (tests/mpi/yield.c)."""
         try:
-            process = self.job.process_of(rank)
             where = Path(f"/proc/{process}/task/{process}/wchan").read_text()
-        except (LookupError, OSError):
+        except OSError:
             return False  # it has ended
         return any(name in where for name in ("poll_schedule", "futex", "request_wait", "folio"))
+
+    def describe(self, survivors):
+        """Of those that are not in pmio any more."""
+        there = self.job.processes()
+        groups = {
+            "have ended": [rank for rank in survivors if rank not in there],
+            "have their error and wait in MPI": [rank for rank in survivors if rank in there and self.job.progress.failed(rank)],
+            "wait in MPI": [rank for rank in survivors if rank in there and not self.job.progress.failed(rank)],
+        }
+        return ", ".join(f"ranks {ranks} {what}" for what, ranks in groups.items() if ranks)
 
     # Recovery.
 
     def fingerprint(self):
-        copy = self.bed.must("on", HOSTS[0], "sha256sum", self.path) + self.bed.must("on", HOSTS[0], "stat", "-c", "%s %Y", self.path)
-        return hashlib.sha256(copy.encode()).hexdigest()
+        time.sleep(CACHED)
+        return self.bed.must("on", HOSTS[0], "sha256sum", self.path) + self.bed.must("on", HOSTS[0], "stat", "-c", "%s %y", self.path)
 
     def recover_all(self):
         order = self.random.choice([HOSTS, HOSTS[::-1], set(HOSTS)])
@@ -214,7 +230,8 @@ class Case:
         for host in HOSTS:
             code, output = self.bed.run("on", host, *spanning_job.recovery(self.options, *self.dir))
             want(code == 0, f"a second recovery on {host}: exit {code}\n{output}")
-        want(self.fingerprint() == before, "a second recovery has changed the file")
+            after = self.fingerprint()
+            want(after == before, f"a second recovery, on {host}, has changed the file from\n{before}to\n{after}{output}")
 
     def recover_what_is_left(self):
         """The log of the second host, with its ranks, is gone."""

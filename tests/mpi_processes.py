@@ -67,6 +67,21 @@ def wait_gone(pids, seconds=20):
     return left
 
 
+def stacks(pid):
+    """Where its threads are: in the kernel and, where there is gdb and they can be stopped, in their programs."""
+    text = f"process {pid}\n"
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+        try:
+            text += f"thread {task.name}, in the kernel:\n{(task / 'stack').read_text()}"
+        except OSError:
+            pass  # it has ended
+    command = ["gdb", "--batch", "-p", str(pid), "-ex", "thread apply all backtrace"]
+    try:
+        return text + subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        return text + f"{error}\n"
+
+
 def start(command, env, output=subprocess.PIPE):
     """In a session of its own, so that a signal to this one does not reach it half-way. End it by finish()."""
     process = subprocess.Popen(command, env=env, text=True, errors="replace", start_new_session=True,

@@ -62,14 +62,15 @@ class Job:
         """It was started and not ended."""
         return self.launcher is not None
 
-    def process_of(self, rank):
-        """Its number on this machine."""
+    def processes(self):
+        """Those of the ranks that have not ended, by rank, as this machine numbers them."""
+        found = {}
         for process in self.ranks():
             with contextlib.suppress(OSError):
                 settings = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-                if any(name + str(rank).encode() in settings for name in (b"PMI_RANK=", b"PMIX_RANK=")):
-                    return process
-        raise LookupError(f"there is no rank {rank}")
+                words = [word.split(b"=")[1] for word in settings if word.startswith((b"PMI_RANK=", b"PMIX_RANK="))]
+                found.update({int(word): process for word in words})
+        return found
 
     def wait_until(self, reached, seconds=SECONDS):
         """Whether it was reached before the job ended, and in time."""

@@ -51,8 +51,9 @@ static void give_up(int code) {
   _exit(code); /* MPICH 5 comes back, and the call would be told as acknowledged */
 }
 
-static void must(int error, const char* what) {
+static void must(const struct writer* w, int error, const char* what) {
   if (error == MPI_SUCCESS) return;
+  w->mine->failed = 1;
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(error, text, &length);
@@ -76,20 +77,20 @@ static void write_call(struct writer* w, uint64_t number) {
   MPI_Status status;
   w->mine->started = number + 1;
   if (call.kind == kCollective) {
-    must(MPI_File_write_at_all(w->file, call.first, w->buffer, bytes, MPI_BYTE, &status), "write_at_all");
+    must(w, MPI_File_write_at_all(w->file, call.first, w->buffer, bytes, MPI_BYTE, &status), "write_at_all");
   } else if (call.kind == kNonblocking) {
     MPI_Request request;
-    must(MPI_File_iwrite_at(w->file, call.first, w->buffer, bytes, MPI_BYTE, &request), "iwrite_at");
+    must(w, MPI_File_iwrite_at(w->file, call.first, w->buffer, bytes, MPI_BYTE, &request), "iwrite_at");
     MPI_Wait(&request, &status);
   } else {
-    must(MPI_File_write_at(w->file, call.first, w->buffer, bytes, MPI_BYTE, &status), "write_at");
+    must(w, MPI_File_write_at(w->file, call.first, w->buffer, bytes, MPI_BYTE, &status), "write_at");
   }
   w->mine->acknowledged = number + 1;
 }
 
 static void close_file(struct writer* w) {
   w->mine->closing = 1;
-  must(MPI_File_close(&w->file), "close");
+  must(w, MPI_File_close(&w->file), "close");
   w->mine->closing = 0;
 }
 
@@ -99,7 +100,7 @@ static void set_view(struct writer* w, MPI_Datatype cell, uint64_t epoch) {
   MPI_Type_create_resized(cell, 0, (MPI_Aint)kCellBytes * w->ranks, &strided);
   MPI_Type_commit(&strided);
   const MPI_Offset displacement = (MPI_Offset)crash_place(w->rank, w->ranks, epoch) * kCellBytes;
-  must(MPI_File_set_view(w->file, displacement, cell, strided, "native", MPI_INFO_NULL), "set_view");
+  must(w, MPI_File_set_view(w->file, displacement, cell, strided, "native", MPI_INFO_NULL), "set_view");
   MPI_Type_free(&strided);
 }
 
@@ -115,14 +116,15 @@ static void write_all_calls(struct writer* w) {
   const uint64_t epochs = w->calls / kCallsPerEpoch;
   for (uint64_t epoch = 0; epoch < epochs; epoch++) {
     if (epoch % kEpochsPerOpen == 0)
-      must(MPI_File_open(MPI_COMM_WORLD, w->path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &w->file), "open");
+      must(w, MPI_File_open(MPI_COMM_WORLD, w->path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &w->file),
+           "open");
     set_view(w, cell, epoch);
     for (uint64_t i = 0; i < kCallsPerEpoch; i++) {
       if (epoch * kCallsPerEpoch + i == w->abort_at && w->seed % (uint64_t)w->ranks == (uint64_t)w->rank)
         give_up(3);
       write_call(w, epoch * kCallsPerEpoch + i);
     }
-    if (epoch % 5 == 4) must(MPI_File_sync(w->file), "sync");
+    if (epoch % 5 == 4) must(w, MPI_File_sync(w->file), "sync");
     MPI_Barrier(MPI_COMM_WORLD);
     if (epoch % kEpochsPerOpen == kEpochsPerOpen - 1 || epoch + 1 == epochs) close_file(w);
   }

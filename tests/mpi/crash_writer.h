@@ -61,6 +61,7 @@ struct crash_progress {
   volatile uint64_t pid;
   volatile uint64_t finished; /* the last close has returned */
   volatile uint64_t closing;  /* 1 within MPI_File_close */
+  volatile uint64_t failed;   /* 1: a call has returned an error */
 };
 
 /* Ranks whose log is lost; none where last < first. */

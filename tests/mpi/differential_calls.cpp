@@ -169,6 +169,23 @@ bool is_nonblocking(Method m) {
          m == Method::i_all;
 }
 
+Method blocking(Method m) {
+  switch (m) {
+    case Method::i_at:
+      return Method::at;
+    case Method::i_pointer:
+      return Method::pointer;
+    case Method::i_shared:
+      return Method::shared;
+    case Method::i_at_all:
+      return Method::at_all;
+    case Method::i_all:
+      return Method::all;
+    default:
+      return m;
+  }
+}
+
 void Transfer::prepare(uint64_t seed) {
   bytes = memory.size * count;
   const int64_t covered = count > 0 ? (count - 1) * memory.extent + memory.span : 0;

@@ -27,6 +27,7 @@ enum class Method {
 const char* name(Method method);
 bool has_offset(Method method);
 bool is_nonblocking(Method method);
+Method blocking(Method method);  // the same, for one that is nonblocking
 
 struct Transfer {
   bool write = true;

@@ -21,7 +21,9 @@ struct Settings {
   bool reference =
       false;  // plain MPI-IO: what ROMIO is known to get wrong at the end of a file is not judged
   bool with_darray = true;
-  bool portable = false;  // without what Open MPI does not do right itself: atomic mode, preallocate
+  // Without what Open MPI does not do right itself: atomic mode, preallocate, nonblocking reads that are
+  // handed on to it.
+  bool portable = false;
   // All files are opened by all ranks, never in atomic mode. For several hosts: what is handed on there,
   // ranks see as late as the file system tells them.
   bool by_all = false;
