@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "log/call_stamp.h"
 #include "report_format.h"
 
 namespace pmio::cli {
@@ -35,12 +36,13 @@ void print_unfinished(const UnfinishedRecovery& other) {
   }
   std::printf("%s: LOST: the logs of %s, of job %s\n", other.path.c_str(), nodes.c_str(), job.c_str());
   // Calls are counted from the moment that some rank of the job has the file open.
-  if (other.base > 1)
+  const uint64_t first = first_call_not_before(other.base);
+  if (first > 1)
     std::printf(
         "  the file has all collective write calls on it before number %llu since the job opened it;\n",
-        static_cast<unsigned long long>(other.base));
-  std::printf("  of what these ranks wrote in %s it has what was drained, and nothing tells which\n",
-              other.base > 1 ? "later ones" : "collective calls since the job opened it");
+        static_cast<unsigned long long>(first));
+  std::printf("  of what these ranks wrote %s it has what was drained, and nothing tells which\n",
+              first > 1 ? "later" : "since the job opened it");
 }
 
 nlohmann::ordered_json unfinished_json(std::span<const UnfinishedRecovery> others) {
@@ -50,7 +52,7 @@ nlohmann::ordered_json unfinished_json(std::span<const UnfinishedRecovery> other
                     {"job", hexadecimal_id(other.job)},
                     {"waits_for", nodes_json(other.waits_for)},
                     {"lost", other.given_up},
-                    {"collective_calls_in_file_before", other.base}});
+                    {"collective_calls_in_file_before", first_call_not_before(other.base)}});
   }
   return list;
 }

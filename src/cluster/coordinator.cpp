@@ -114,7 +114,7 @@ Status Coordinator::poll(uint64_t file, Poll* now) {
   // they are late (File::Impl::independent_stamp).
   const bool in_next_call = all.begun > all.finished && now->finished < kLastCall;
   now->cut = in_next_call ? call_stamp(now->finished + 1, 0)
-                          : call_stamp(now->finished, std::min(all.clock, kLastClock));
+                          : call_stamp(now->finished, std::clamp(all.clock, uint64_t{1}, kLastClock));
   return {};
 }
 

@@ -19,6 +19,13 @@ constexpr CallStamp call_stamp(uint64_t calls, uint64_t clock) { return calls <<
 constexpr uint64_t stamp_calls(CallStamp stamp) { return stamp >> 32; }
 constexpr uint64_t stamp_clock(CallStamp stamp) { return stamp & kLastClock; }
 // Of all that was written by ranks that had finished no more calls.
-constexpr CallStamp last_stamp_of(uint64_t calls) { return call_stamp(std::min(calls, kLastCall), kLastClock); }
+constexpr CallStamp last_stamp_of(uint64_t calls) {
+  return call_stamp(std::min(calls, kLastCall), kLastClock);
+}
+
+// Of collective write calls.
+constexpr uint64_t first_call_not_before(CallStamp stamp) {
+  return stamp_calls(stamp) + (stamp_clock(stamp) > 0 ? 1 : 0);
+}
 
 }  // namespace pmio

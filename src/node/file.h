@@ -79,8 +79,7 @@ class File {
   uint64_t calls_begun_here() const;
   uint64_t clock() const;  // of the latest independent write that this node knows of
   // Neighbours::ask, for this node.
-  Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose,
-                bool* undrained);
+  Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose, bool* undrained);
   // Neighbours::survey, for this node; *held: nothing of use where it is not complete.
   Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
   bool all_drained_here() const;

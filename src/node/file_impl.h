@@ -203,8 +203,8 @@ struct File::Impl {
   Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
   // How often other nodes may have changed the file; never less than before.
   uint64_t changes_seen() const;
-  // For reading, read_mutex held and announced in the cell: opened since other nodes last changed the file, as
-  // all others are by which this node's ranks read it now.
+  // For reading, read_mutex held and announced in the cell: opened since other nodes last changed the file,
+  // as all others are by which this node's ranks read it now.
   Result<TargetFile*> fresh_target();
   Status await_older_reads(uint64_t changes) const;
   bool all_drained_here() const;

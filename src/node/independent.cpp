@@ -29,9 +29,7 @@ class Announcement {
 
  private:
   // One thread of the rank at a time.
-  void step() {
-    logging_.store(logging_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
-  }
+  void step() { logging_.store(logging_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst); }
   std::atomic<uint32_t>& logging_;
 };
 

@@ -64,6 +64,9 @@ Status File::join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint
   if (first) {
     impl_->control->known_size.store(size, std::memory_order_release);
     impl_->number.store(number, std::memory_order_release);
+    // What a handle that is handed on has to know of, other nodes may log from now on.
+    if (std::atomic<uint64_t>* logged = impl_->job->options.files_logged)
+      logged->fetch_add(1, std::memory_order_release);
   }
   return {};
 }
@@ -122,7 +125,8 @@ Status File::Impl::drain_log(bool room) {
 Status File::drain_all_nodes() {
   if (!spans_nodes() || impl_->number == 0) return drain();
   PMIO_TRY(impl_->control->unsynced.sync(*impl_->target));
-  return impl_->neighbours->drain(impl_->number, impl_->cell->completed.load(std::memory_order_relaxed), true);
+  return impl_->neighbours->drain(impl_->number, impl_->cell->completed.load(std::memory_order_relaxed),
+                                  true);
 }
 
 Status File::Impl::drain_what_can_be() {
@@ -147,8 +151,8 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
   for (bool again = false;; again = true) {
     bool held = false;
     if (will_write) PMIO_TRY(answer(upto, ranges, true, &held));
-    const auto answers = neighbours->ask(
-        number, upto, ranges, will_write ? Neighbours::Purpose::write : Neighbours::Purpose::read);
+    const auto answers = neighbours->ask(number, upto, ranges,
+                                         will_write ? Neighbours::Purpose::write : Neighbours::Purpose::read);
     if (!answers.ok()) return answers.status();
     *end = std::max(logged_end(), answers.value().end);
     raise_to(control->synced_elsewhere, answers.value().synced);

@@ -96,7 +96,7 @@ struct JobOutcome {
 struct UnfinishedRecovery {
   std::string path;   // of the file
   uint64_t job = 0;   // without the number of the node
-  uint64_t base = 0;  // Journal::base
+  uint64_t base = 0;  // Journal::base, a CallStamp
   std::vector<Journal::WaitedFor> waits_for;
   bool given_up = false;  // nobody is waited for any more
 };

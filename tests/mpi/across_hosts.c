@@ -86,6 +86,24 @@ static void read_anew(const char* name) {
   check(MPI_File_close(&file) == MPI_SUCCESS, "close again");
 }
 
+/* What others have logged is read by a handle of this rank alone, which is handed on, and written over by it.
+ */
+static void use_own_handle(const char* name, unsigned char* data, int owner, int old, int version) {
+  MPI_File file;
+  check(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS, "open alone");
+  for (long long at = 0; at < SHARE; at += CALL) {
+    int same = 1;
+    check(
+        MPI_File_read_at(file, offset_of(owner, at), data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "read_at alone");
+    for (int i = 0; i < PIECE; ++i) same = same && data[i] == byte_at(offset_of(owner, at + i), old);
+    check(same, "bytes of another rank after a barrier, read alone");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  write_independently(file, data, owner, version);
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close alone");
+}
+
 int main(int argc, char** argv) {
   MPI_File file;
   begin(&argc, &argv);
@@ -100,6 +118,14 @@ int main(int argc, char** argv) {
     read_back(file, 1);
     write_independently(file, data, (rank + 1) % ranks, 2);
     read_back(file, 2);
+    if (argc == 3 && strcmp(argv[2], "log") == 0) {
+      use_own_handle(argv[1], data, (rank + 2) % ranks, 2, 4);
+      read_back(file, 4);
+      write_collectively(file, data, rank, 5);
+      MPI_Barrier(MPI_COMM_WORLD);
+      use_own_handle(argv[1], data, (rank + ranks - 1) % ranks, 5, 6);
+      read_back(file, 6);
+    }
     write_collectively(file, data, (rank + 2) % ranks, 3);
     free(data);
     check(MPI_File_close(&file) == MPI_SUCCESS, "close");

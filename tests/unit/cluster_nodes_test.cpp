@@ -118,11 +118,10 @@ class ClusterTest : public testing::Test {
     const auto data = random_bytes(random_, pieces * bytes);
     const uint64_t offset = random_() % file_bytes;
     PatternCursor to(file, static_cast<int64_t>(offset), 0), from(memory, 0, 0);
-    const Status status = members_[rank].file->write_independent(to, from, data.data(), data.size(),
-                                                                 CallNumber(0, 0, true));
+    const Status status =
+        members_[rank].file->write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true));
     ASSERT_TRUE(status.ok()) << status.message();
-    for (uint64_t i = 0; i < pieces; i++)
-      oracle_.write(offset + i * stride, data.data() + i * bytes, bytes);
+    for (uint64_t i = 0; i < pieces; i++) oracle_.write(offset + i * stride, data.data() + i * bytes, bytes);
   }
   void expect_read(uint32_t rank) {
     std::vector<std::byte> found(oracle_.bytes.size());
