@@ -201,7 +201,8 @@ TEST_F(ClusterTest, AnIndependentWriteComesAfterWhatItOverlaps) {
 TEST_P(Layouts, TheNewestIndependentWriteWins) {
   uint64_t call = 0;
   for (const uint64_t file_bytes : {uint64_t{20'000}, 10 * uint64_t{4 << 20}}) {
-    for (int step = 0; step < 400; step++) {
+    const int steps = file_bytes < kWindowBytes ? 300 : 100;
+    for (int step = 0; step < steps; step++) {
       const auto rank = static_cast<uint32_t>(random_() % kRanks);
       switch (random_() % 16) {
         case 0:
@@ -242,6 +243,48 @@ TEST_F(ClusterTest, IndependentWritesAreLogged) {
   for (uint32_t rank = 0; rank < kRanks; rank++)
     if (rank != 1) write(rank, 1, 10'000);
   expect_read(3);
+}
+
+// All nodes at the same windows: some writes are logged, others go to the file, and drains come in between.
+TEST_F(ClusterTest, IndependentWritesOfAllRanksAtOnce) {
+  constexpr uint64_t kPiece = 700, kPieces = 100;
+  const auto go = [&](uint32_t rank) {
+    for (uint64_t i = 0; i < kPieces; i++) {
+      for (const int version : {1, 2}) {
+        const std::vector<std::byte> data(kPiece, static_cast<std::byte>(rank * 16 + i % 8 * 2 + version));
+        const uint64_t offset = (i * kRanks + rank) * kPiece;
+        EXPECT_TRUE(write_independent(rank, offset, data).ok());
+        std::vector<std::byte> found(kPiece);
+        uint64_t got = 0;
+        EXPECT_TRUE(members_[rank].file->read(offset, found.data(), kPiece, &got).ok());
+        EXPECT_TRUE(got == kPiece && found == data);
+      }
+      if (i % 25 == rank) EXPECT_TRUE(drain(rank).ok());
+    }
+  };
+  std::vector<std::future<void>> all;
+  for (uint32_t rank = 0; rank < kRanks; rank++) all.push_back(std::async(std::launch::async, go, rank));
+  for (auto& one : all) one.get();
+  for (uint64_t piece = 0; piece < kPieces * kRanks; piece++) {
+    const uint64_t rank = piece % kRanks, i = piece / kRanks;
+    const std::vector<std::byte> data(kPiece, static_cast<std::byte>(rank * 16 + i % 8 * 2 + 2));
+    oracle_.write(piece * kPiece, data.data(), kPiece);
+  }
+  for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
+  drain_all();
+  expect_file();
+}
+
+// Stamps have so many numbers.
+TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
+  for (Member& member : members_) ASSERT_TRUE(member.file->join_nodes(kNumber, kLastCall - 3, 0, 0).ok());
+  for (uint64_t call = 1; call <= 5; call++) {
+    write_all(call, 10'000);
+    write_alone(static_cast<uint32_t>(call), 10'000);
+    expect_read(static_cast<uint32_t>(call - 1));
+  }
+  drain_all();
+  expect_file();
 }
 
 // A handle of its own is handed on: what it reads and writes comes after what is on the other nodes.
