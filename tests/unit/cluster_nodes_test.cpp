@@ -245,6 +245,21 @@ TEST_F(ClusterTest, IndependentWritesAreLogged) {
   expect_read(3);
 }
 
+// Who has asked for a whole window is told of what is logged there afterwards.
+TEST_F(ClusterTest, IndependentWritesAreSeenByWhoKnowsTheWindow) {
+  write_all(1, 10'000);
+  std::vector<std::byte> data(8), found(8);
+  uint64_t got = 0;
+  for (int version = 1; version < 5; version++) {
+    for (int i = 0; i < 100; i++)
+      ASSERT_TRUE(members_[5].file->read(i * 8, found.data(), found.size(), &got).ok());
+    std::fill(data.begin(), data.end(), static_cast<std::byte>(version));
+    ASSERT_TRUE(write_independent(static_cast<uint32_t>(version % 4), 80, data).ok());
+    ASSERT_TRUE(members_[5].file->read(80, found.data(), found.size(), &got).ok());
+    EXPECT_TRUE(found == data) << version;
+  }
+}
+
 // All nodes at the same windows: some writes are logged, others go to the file, and drains come in between.
 TEST_F(ClusterTest, IndependentWritesOfAllRanksAtOnce) {
   constexpr uint64_t kPiece = 700, kPieces = 100;
