@@ -327,7 +327,7 @@ TEST_F(ClusterTest, AFileIsNotHeldUpByAnotherThatHasAllOfTheLog) {
   const std::vector<std::byte> data(7000, std::byte{0x5a});
   const auto write_another = [&] {
     another[0]->begin_call();
-    const Status status = another[0]->append(1000, data.data(), data.size(), CallNumber(0, 1, false));
+    Status status = another[0]->append(1000, data.data(), data.size(), CallNumber(0, 1, false));
     another[0]->end_call();
     return status;
   };
