@@ -65,7 +65,7 @@ Answer settle(Handle& handle, bool will_write, bool collective, std::shared_ptr<
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
   if (!file || !file->ever_logged()) return std::nullopt;
-  const Status drained = file->drain_all_nodes();
+  const Status drained = file->drain_all_nodes(will_write);
   if (will_write) file->forget_cache();
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);

@@ -96,9 +96,9 @@ Status move_by_pointer(Handle& handle, const Transfer& t, Memory& memory, CallNu
 // A collective write call on a file whose ranks are on several nodes: counted on all of them alike.
 class SpanningCall {
  public:
-  SpanningCall(Handle& handle, bool counts)
+  SpanningCall(Handle& handle, bool counts, bool may_wait)
       : file_(counts && handle.file->spans_nodes() ? handle.file.get() : nullptr) {
-    if (file_ != nullptr) file_->begin_call();
+    if (file_ != nullptr) file_->begin_call(may_wait);
   }
   ~SpanningCall() {
     if (file_ != nullptr) file_->end_call();
@@ -111,14 +111,15 @@ class SpanningCall {
 };
 
 // Nothing where the call is to be handed on.
-Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done) {
+// may_wait: for other ranks, as the call is defined.
+Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done, bool may_wait = true) {
   if (!handle.logs) return settle(handle, t.direction == Direction::write, t.collective);
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   const bool counts = t.collective && t.direction == Direction::write;
   const uint32_t number = handle.collective_writes.load(std::memory_order_relaxed) + (counts ? 1 : 0);
   if (counts) handle.collective_writes.store(number, std::memory_order_relaxed);
   const CallNumber call(handle.open, number, !counts);
-  const SpanningCall spanning(handle, counts);
+  const SpanningCall spanning(handle, counts, may_wait);
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
@@ -159,7 +160,7 @@ Answer blocking(Handle& handle, const Transfer& transfer, MPI_Status* status) {
 
 Answer nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* request) {
   uint64_t done = 0;
-  const Answer answer = carry_out(handle, transfer, &done);
+  const Answer answer = carry_out(handle, transfer, &done, false);
   if (answer != MPI_SUCCESS) return answer;
   auto* extra = new uint64_t(done);
   const int code = mpi().Grequest_start(&query_request, &free_request, &cancel_request, extra, request);

@@ -62,8 +62,9 @@ class File {
   // Of the last round that was begun on this node; 0: none.
   CallStamp cut() const;
   // Around each collective write call, also where this rank fails: its number is the stamp of its records.
-  // Another thread's call waits for the end of this one.
-  void begin_call();
+  // Another thread's call waits for the end of this one. may_wait: by its definition it may wait for all
+  // ranks to begin it, so that no rank learns of what comes behind it before it has begun it too.
+  void begin_call(bool may_wait = true);
   void end_call();
   // An independent write: logged as by append, after the other nodes have been asked where that is not known
   // to be needless; or straight to the file, where they want the same windows or the log has no room. On
@@ -96,8 +97,9 @@ class File {
   // Everything that any local rank had published when this was called is in the target on return (not yet
   // synced).
   Status drain();
-  // The same of all nodes, up to where this rank has come.
-  Status drain_all_nodes();
+  // The same of all nodes, up to where this rank has come, and what they have written past their logs is
+  // synced. will_write: this rank is about to write past its own.
+  Status drain_all_nodes(bool will_write);
   // drain, and the target synced to its storage.
   Status sync();
   // Size of the file: the target's or the end of the last logged byte, whichever is larger.

@@ -96,6 +96,7 @@ struct File::Impl {
   Neighbours* neighbours = nullptr;
   Survey others;  // what they hold
   std::atomic<uint64_t> number{0};
+  std::atomic<uint64_t> only_started{0};  // of these the last whose beginning waits for nobody
   std::mutex call_mutex;  // held from begin_call to end_call: records and ends of calls come in their order
 
   struct Watch {  // the background thread's
@@ -107,6 +108,7 @@ struct File::Impl {
 
   // Appending: one thread of the rank at a time.
   std::mutex append_mutex;
+  std::atomic<bool> waits_for_room{false};  // new_segment, for other ranks too
   struct Owned {
     SegmentPool::Segment* segment;
     SegmentWriter writer;

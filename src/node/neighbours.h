@@ -50,7 +50,8 @@ class Neighbours {
   virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was
   // published in collective calls up to `calls`; `all`: and independently by ranks that had finished no more
-  // than these. Waits for ranks that have not begun the last of these calls, or not finished it; 0: for none.
+  // than these. Waits for ranks that have not finished the last of these calls; without `all`, where some
+  // rank has begun it, for those that have not finished the one before. 0: for none.
   virtual Status drain(uint64_t file, uint64_t calls, bool all) = 0;
   // No node serves drained bytes of the file from its log any more, or knows its size.
   virtual Status forget(uint64_t file) = 0;

@@ -71,9 +71,11 @@ Status File::join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint
   return {};
 }
 
-void File::begin_call() {
+void File::begin_call(bool may_wait) {
   impl_->call_mutex.lock();
   impl_->cell->begun.store(impl_->cell->begun.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (!may_wait)
+    impl_->only_started.store(impl_->cell->begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void File::end_call() {
@@ -118,15 +120,16 @@ Status File::Impl::drain_log(bool room) {
   if (neighbours == nullptr) return drainer->drain();
   PMIO_TRY(control->unsynced.sync(*target));
   if (number == 0 || all_drained_here()) return {};
-  const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
-  return room ? neighbours->drain(number, finished + 1, false) : neighbours->drain(number, finished, true);
+  return room ? neighbours->drain(number, cell->begun.load(std::memory_order_relaxed), false)
+              : neighbours->drain(number, cell->completed.load(std::memory_order_relaxed), true);
 }
 
-Status File::drain_all_nodes() {
-  if (!spans_nodes() || impl_->number == 0) return drain();
-  PMIO_TRY(impl_->control->unsynced.sync(*impl_->target));
-  return impl_->neighbours->drain(impl_->number, impl_->cell->completed.load(std::memory_order_relaxed),
-                                  true);
+Status File::drain_all_nodes(bool will_write) {
+  PMIO_TRY(drain());
+  if (!spans_nodes() || impl_->number == 0) return {};
+  const Vector all{0, INT64_MAX, 0, 1};
+  uint64_t end = 0;
+  return impl_->meet_nodes({&all, 1}, will_write, &end);
 }
 
 Status File::Impl::drain_what_can_be() {
@@ -134,7 +137,8 @@ Status File::Impl::drain_what_can_be() {
 }
 
 Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
-  const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
+  // Begun: what others wrote behind a call that a thread of this rank is still in, another may know of.
+  const uint64_t finished = cell->begun.load(std::memory_order_relaxed);
   if (!will_write && !ranges.empty()) {
     // Both only grow.
     const uint64_t changes = control->foreign_writes.load(std::memory_order_seq_cst) +

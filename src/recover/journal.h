@@ -2,7 +2,7 @@
 // (docs/format.md, "recovery journal"). Held under an exclusive lock from open to the end, so that the nodes
 // come one by one; gone when the last of them has finished.
 //
-// The base, set by the first of them: its last finished cut (LedgerState::cut). Records of earlier calls are
+// The base, set by the first of them: its last finished cut (LedgerState::cut). Earlier records are
 // in the file. Claims: which bytes a node has brought in, and their stamps. Trusts nothing: what follows the
 // first chunk that does not validate is cut off, and is written again by the recovery that wrote it, for a
 // log is not marked before its claims are durable. Threads: one.

@@ -30,7 +30,7 @@ Status count_from(uint64_t base, FileInfo* file) {
   for (SegmentInfo& segment : file->segments) {
     const uint32_t before = segment.drained;
     if (file->cut_finished < base) {
-      // Of the base's own call a part may be in the file: no matter, nothing later is.
+      // Of the base's own stamp a part may be in the file: no matter, nothing later is.
       segment.drained = std::max(before, earlier(segment, base));
     } else if (file->cut_finished > base) {
       segment.drained = std::min(before, earlier(segment, base + 1));

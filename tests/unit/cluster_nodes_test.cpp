@@ -274,7 +274,9 @@ TEST_F(ClusterTest, IndependentWritesOfAllRanksAtOnce) {
         EXPECT_TRUE(members_[rank].file->read(offset, found.data(), kPiece, &got).ok());
         EXPECT_TRUE(got == kPiece && found == data);
       }
-      if (i % 25 == rank) EXPECT_TRUE(drain(rank).ok());
+      if (i % 25 == rank) {
+        EXPECT_TRUE(drain(rank).ok());
+      }
     }
   };
   std::vector<std::future<void>> all;
@@ -288,6 +290,31 @@ TEST_F(ClusterTest, IndependentWritesOfAllRanksAtOnce) {
   for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
   drain_all();
   expect_file();
+}
+
+// A nonblocking collective write is begun by one rank long before another, which is told of what came after.
+TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotStartedIt) {
+  std::vector<std::byte> data(100, std::byte{1}), found(100);
+  uint64_t got = 0;
+  members_[0].file->begin_call(false);
+  ASSERT_TRUE(members_[0].file->append(5000, data.data(), data.size(), CallNumber(0, 1, false)).ok());
+  members_[0].file->end_call();
+  ASSERT_TRUE(write_independent(0, 0, data).ok());
+  for (const uint32_t rank : {1u, 5u}) {
+    ASSERT_TRUE(members_[rank].file->read(0, found.data(), found.size(), &got).ok());
+    EXPECT_TRUE(found == data);
+    std::fill(data.begin(), data.end(), static_cast<std::byte>(rank + 1));
+    ASSERT_TRUE(write_independent(rank, 0, data).ok());
+    ASSERT_TRUE(members_[rank].file->read(0, found.data(), found.size(), &got).ok());
+    EXPECT_TRUE(found == data);
+  }
+  for (uint32_t rank = 1; rank < kRanks; rank++) {
+    members_[rank].file->begin_call(false);
+    members_[rank].file->end_call();
+  }
+  drain_all();
+  ASSERT_TRUE(members_[3].file->read(0, found.data(), found.size(), &got).ok());
+  EXPECT_TRUE(found == data);
 }
 
 // Stamps have so many numbers.
@@ -306,7 +333,7 @@ TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
 TEST_F(ClusterTest, ANodeThatHasLoggedNothingDrainsTheOthers) {
   ASSERT_TRUE(write_independent(0, 1000, std::vector<std::byte>(7000, std::byte{0x5a})).ok());
   EXPECT_TRUE(members_[5].file->all_drained_here());
-  ASSERT_TRUE(members_[5].file->drain_all_nodes().ok());
+  ASSERT_TRUE(members_[5].file->drain_all_nodes(false).ok());
   EXPECT_TRUE(members_[0].file->all_drained_here());
 }
 
