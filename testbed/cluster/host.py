@@ -5,10 +5,12 @@ asked for; /dev/shm and /run are empty memory, /var/tmp is on its disk, temporar
 machine's.
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 from . import network
@@ -90,8 +92,33 @@ def loop_devices(settings, hosts):
     return [name for image in images for name in run("losetup", "--noheadings", "--output", "NAME", "--associated", image).split()]
 
 
+def mounts_of_pfs(namespace):
+    """The numbers that FUSE knows the parallel file system's mounts of its processes by."""
+    numbers = set()
+    for number in processes(namespace):
+        try:
+            mounts = [line.split() for line in Path(f"/proc/{number}/mountinfo").read_text().splitlines()]
+        except OSError:
+            continue
+        numbers.update(mount[2].split(":")[1] for mount in mounts if mount[4] == PFS)
+    return numbers
+
+
+def break_off(mounts):
+    """Whoever waits for these FUSE file systems gets an error."""
+    with tempfile.TemporaryDirectory() as directory:
+        run("mount", "-t", "fusectl", "fusectl", directory)
+        try:
+            for number in mounts:
+                with contextlib.suppress(FileNotFoundError):
+                    (Path(directory) / number / "abort").write_text("1")
+        finally:
+            run("umount", directory)
+
+
 def end_namespace(namespace):
     """Ends all its processes, and it."""
+    mounts = mounts_of_pfs(namespace)
 
     def ended():
         for number in (left := processes(namespace)):
@@ -101,7 +128,12 @@ def end_namespace(namespace):
                 pass
         return not left
 
-    wait_for(f"the end of the processes of {namespace}", ended)
+    try:
+        wait_for(f"the end of the processes of {namespace}", ended)
+    except TestbedError:
+        # A FUSE file system whose own process waits for one of its pages cannot be killed.
+        break_off(mounts)
+        wait_for(f"the end of the processes of {namespace}", ended)
     run("ip", "netns", "delete", namespace)
 
 
