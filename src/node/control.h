@@ -37,7 +37,7 @@ constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
-constexpr uint64_t kControlMagic = 0x364c5443494f4d50;  // "PMIOCTL6"
+constexpr uint64_t kControlMagic = 0x374c5443494f4d50;  // "PMIOCTL7"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use

@@ -133,7 +133,8 @@ struct File::Impl {
   uint64_t reader_changes = 0;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
-  uint64_t scanned = 0;  // unmerged records that reads had to look at since the last merge
+  uint64_t scanned = 0;     // unmerged records that reads had to look at since the last merge
+  bool index_full = false;  // one of these failed
   ReadTally reads;
 
   ~Impl();
@@ -173,7 +174,8 @@ struct File::Impl {
     uint64_t begin = 0, end = 0;  // the range that was looked up
     bool complete = true;         // all that there is was found
   };
-  Status shorten_tail();  // merges, where reads would have to scan much
+  void shorten_tail();  // merges, where reads would have to scan much
+  Status end_read(std::unique_lock<std::mutex>& lock);
   // Into `entries`; not all of them where a run has more than `most`.
   Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
   bool is_over(const Epoch& epoch) const;                     // what was looked up and copied may be wrong

@@ -76,16 +76,17 @@ Status File::Impl::ask_for_leases(PatternCursor file, uint64_t bytes) {
     const uint64_t last = std::min(last_window(range), first_window(range) + kMostWindows - 1);
     for (uint64_t at = first_window(range); at <= last; at++) windows.insert(at);
   }
-  const auto me = static_cast<uint32_t>(cell - control->cells);
   std::vector<Vector> ranges;
+  std::vector<uint64_t> questions;
   for (const uint64_t at : windows) {
-    control->leases.ask(at, me);
+    questions.push_back(control->leases.ask(at));
     ranges.push_back({static_cast<int64_t>(at * kWindowBytes), kWindowBytes, 0, 1});
   }
   const auto answers = neighbours->ask(number, 0, ranges, Neighbours::Purpose::log);
   if (!answers.ok()) return answers.status();
   raise_to(control->clock, answers.value().clock);
-  for (const uint64_t at : windows) control->leases.grant(at, me);
+  auto question = questions.begin();
+  for (const uint64_t at : windows) control->leases.grant(at, *question++);
   return {};
 }
 

@@ -19,19 +19,25 @@ class Leases {
   static constexpr uint32_t kMost = 4096;
 
   bool holds(uint64_t window) const { return slot(window).load(std::memory_order_seq_cst) == held(window); }
-  // Before rank asks the other nodes, and after they have all answered: what was given up meanwhile, or asked
-  // for by another rank, is not held.
-  void ask(uint64_t window, uint32_t rank) {
-    if (!holds(window)) slot(window).store(asked(window, rank), std::memory_order_seq_cst);
+  // Before the other nodes are asked; the result is what to grant by after they have all answered. What was
+  // given up meanwhile is not held. Ranks that ask at the same time do not stand in each other's way.
+  uint64_t ask(uint64_t window) {
+    auto& one = slot(window);
+    uint64_t value = one.load(std::memory_order_seq_cst);
+    uint64_t mine = 0;
+    do {
+      if (value >> kTokenBits == window + 1) return value;  // held, or another rank has asked before
+      if (mine == 0) mine = asked(window, questions_.fetch_add(1, std::memory_order_relaxed));
+    } while (!one.compare_exchange_weak(value, mine, std::memory_order_seq_cst));
+    return mine;
   }
-  void grant(uint64_t window, uint32_t rank) {
-    uint64_t mine = asked(window, rank);
-    slot(window).compare_exchange_strong(mine, held(window), std::memory_order_seq_cst);
+  void grant(uint64_t window, uint64_t question) {
+    slot(window).compare_exchange_strong(question, held(window), std::memory_order_seq_cst);
   }
   void give_up(uint64_t window) {
     auto& one = slot(window);
     uint64_t value = one.load(std::memory_order_seq_cst);
-    while (value >> kRankBits == window + 1 && !one.compare_exchange_weak(value, 0)) {
+    while (value >> kTokenBits == window + 1 && !one.compare_exchange_weak(value, 0)) {
     }
   }
   void give_up_all() {
@@ -39,14 +45,18 @@ class Leases {
   }
 
  private:
-  static constexpr uint32_t kRankBits = 20;  // enough for segment_number's ranks
-  static constexpr uint64_t kHeld = (1 << kRankBits) - 1;
-  static constexpr uint64_t asked(uint64_t window, uint32_t rank) { return (window + 1) << kRankBits | rank; }
-  static constexpr uint64_t held(uint64_t window) { return (window + 1) << kRankBits | kHeld; }
+  // Of a question: another one each time, so that nobody takes it for one that was asked before a give_up.
+  static constexpr uint32_t kTokenBits = 24;
+  static constexpr uint64_t kHeld = (1 << kTokenBits) - 1;
+  static constexpr uint64_t asked(uint64_t window, uint32_t question) {
+    return (window + 1) << kTokenBits | question % kHeld;
+  }
+  static constexpr uint64_t held(uint64_t window) { return (window + 1) << kTokenBits | kHeld; }
   std::atomic<uint64_t>& slot(uint64_t window) { return slots_[window % kMost]; }
   const std::atomic<uint64_t>& slot(uint64_t window) const { return slots_[window % kMost]; }
 
   std::atomic<uint64_t> slots_[kMost];
+  std::atomic<uint32_t> questions_;
 };
 
 }  // namespace pmio

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/prefetch.h"
 #include "node/file_impl.h"
@@ -115,12 +116,12 @@ Status File::Impl::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale)
   return {};
 }
 
-Status File::Impl::shorten_tail() {
+void File::Impl::shorten_tail() {
   if (control->index_used.load(std::memory_order_relaxed) == 0)
     control->index_used.store(1, std::memory_order_relaxed);
   const uint64_t tail = index->tail_cost();
   scanned += tail;
-  if (tail <= kLongTail && scanned <= kMuchScanned) return {};
+  if (tail <= kLongTail && scanned <= kMuchScanned) return;
   scanned = 0;
   Status status;
   {
@@ -128,12 +129,19 @@ Status File::Impl::shorten_tail() {
     status = index->merge_locked(nullptr);
     if (status.ok()) index->tidy_locked();
   }
-  // No room for an index: then there is no room for the log either, and its bytes are better off in the file.
-  return status.ok() ? status : drain_log(false);
+  index_full = index_full || !status.ok();
+}
+
+// No room for an index: then there is no room for the log either, and its bytes are better off in the file.
+// Across nodes that takes a round, whose part on this node may need read_mutex.
+Status File::Impl::end_read(std::unique_lock<std::mutex>& lock) {
+  const bool full = std::exchange(index_full, false);
+  lock.unlock();
+  return full ? drain_log(false) : Status();
 }
 
 Status File::Impl::read_range(uint64_t a, uint64_t b, std::byte* out) {
-  PMIO_TRY(shorten_tail());
+  shorten_tail();
   bool stale = true;
   for (int attempt = 0; stale; attempt++) {
     if (attempt == 1000)
@@ -226,12 +234,12 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
     if (!size.ok()) return size.status();
     n = offset >= *size ? 0 : std::min(bytes, *size - offset);
   }
-  std::lock_guard lock(impl.read_mutex);
+  std::unique_lock lock(impl.read_mutex);
   const ReadCount read_count(impl.reads, collective);
   PMIO_TRY(impl.read_contiguous(offset, data, n));
   *got = n;
   read_count.done(n);
-  return {};
+  return impl.end_read(lock);
 }
 
 Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,
@@ -249,11 +257,11 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
     if (!known.ok()) return known.status();
     size = *known;
   }
-  std::lock_guard lock(impl.read_mutex);
+  std::unique_lock lock(impl.read_mutex);
   const ReadCount read_count(impl.reads, collective);
   PMIO_TRY(impl.read_views(file, memory, buffer, bytes, size, got));
   read_count.done(*got);
-  return {};
+  return impl.end_read(lock);
 }
 
 }  // namespace pmio

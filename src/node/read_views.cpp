@@ -90,7 +90,7 @@ Status File::Impl::read_same_shape(PatternCursor& file, uint64_t left, uint64_t 
 
 Status File::Impl::copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
                                    uint64_t* blocks) {
-  PMIO_TRY(shorten_tail());
+  shorten_tail();
   Epoch epoch;
   constexpr size_t kMostRecords = 64;
   PMIO_TRY(look_up(static_cast<uint64_t>(wanted.offset), static_cast<uint64_t>(wanted.end()), kMostRecords,

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "cluster/cluster.h"
+#include "log/call_stamp.h"
+#include "node/node_round.h"
 #include "node/pool.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
@@ -25,6 +27,33 @@ struct Member {
   std::unique_ptr<Job> job;
   std::shared_ptr<File> file;
 };
+
+// Has no room for an index.
+class WithoutRuns : public Medium {
+ public:
+  explicit WithoutRuns(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
+  MediumKind kind() const override { return medium_->kind(); }
+  Durability durability() const override { return medium_->durability(); }
+  const std::string& directory() const override { return medium_->directory(); }
+  Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
+    if (name.starts_with("run-")) return Status(Code::no_space, "no room for a run", ENOSPC);
+    return medium_->create(name, size_bytes, lasting);
+  }
+  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
+    return medium_->open(name, read_only);
+  }
+  Status remove(std::string_view name) override { return medium_->remove(name); }
+  Result<std::vector<std::string>> list() const override { return medium_->list(); }
+
+ private:
+  std::unique_ptr<Medium> medium_;
+};
+
+Result<std::unique_ptr<Medium>> open_without_runs(const std::string& directory, Durability durability) {
+  auto medium = open_medium(directory, durability);
+  if (!medium.ok()) return medium.status();
+  return std::unique_ptr<Medium>(new WithoutRuns(std::move(medium).value()));
+}
 
 class ClusterTest : public testing::Test {
  protected:
@@ -62,6 +91,7 @@ class ClusterTest : public testing::Test {
     options.ranks_here = kRanksOfNode;
     options.capacity_bytes = kLogBytes;
     options.background = false;
+    options.open_log = open_log_;
     auto job = Job::join(options);
     ASSERT_TRUE(job.ok()) << job.status().message();
     member.job = std::move(job).value();
@@ -137,6 +167,7 @@ class ClusterTest : public testing::Test {
   }
 
   LayoutHints layout_;
+  MediumOpener open_log_ = open_medium;
   Scratch files_;
   Scratch logs_[kNodes];
   std::string path_;
@@ -146,6 +177,31 @@ class ClusterTest : public testing::Test {
   Oracle oracle_;
   std::mt19937_64 random_{1};
 };
+
+class ClusterWithoutIndexTest : public ClusterTest {
+ protected:
+  ClusterWithoutIndexTest() { open_log_ = open_without_runs; }
+};
+
+// The leader, whose part in the round looks for what it may serve from the log.
+TEST_F(ClusterWithoutIndexTest, WhoReadsDrainsWhatCannotBeIndexed) {
+  for (uint64_t call = 1; call <= 300; call++) {
+    for (uint32_t rank = 0; rank < kRanks; rank++) {
+      if (rank < kRanksOfNode) {
+        write(rank, call, 100'000);
+      } else {
+        members_[rank].file->begin_call();
+        members_[rank].file->end_call();
+      }
+    }
+  }
+  // Whose coordinator is gone: what is up to its cut may be merged from now on.
+  ASSERT_TRUE(NodeRound::begin(members_[0].file, call_stamp(301, 0)).ok());
+  expect_read(0);
+  EXPECT_TRUE(members_[1].file->all_drained_here());
+  expect_read(1);
+  expect_file();
+}
 
 // With one stream per node, and with three.
 class Layouts : public ClusterTest, public testing::WithParamInterface<LayoutHints> {

@@ -12,9 +12,9 @@ struct LeasesTest : testing::Test {
 };
 
 TEST_F(LeasesTest, IsHeldOnceAllHaveAnswered) {
-  leases->ask(0, 0);
+  const uint64_t question = leases->ask(0);
   EXPECT_FALSE(leases->holds(0));
-  leases->grant(0, 0);
+  leases->grant(0, question);
   EXPECT_TRUE(leases->holds(0));
   EXPECT_FALSE(leases->holds(1));
   leases->give_up(0);
@@ -22,37 +22,48 @@ TEST_F(LeasesTest, IsHeldOnceAllHaveAnswered) {
 }
 
 TEST_F(LeasesTest, WhatWasGivenUpMeanwhileIsNotHeld) {
-  leases->ask(7, 3);
+  const uint64_t question = leases->ask(7);
   leases->give_up(7);
-  leases->grant(7, 3);
+  leases->grant(7, question);
   EXPECT_FALSE(leases->holds(7));
 }
 
 // The question of the first may have been answered before that of the other node which took it away.
-TEST_F(LeasesTest, TheAnswersToAnotherRankDoNotCount) {
-  leases->ask(7, 3);
+TEST_F(LeasesTest, TheAnswersToAnEarlierQuestionDoNotCount) {
+  const uint64_t first = leases->ask(7);
   leases->give_up(7);
-  leases->ask(7, 4);
-  leases->grant(7, 3);
+  const uint64_t second = leases->ask(7);
+  leases->grant(7, first);
   EXPECT_FALSE(leases->holds(7));
-  leases->grant(7, 4);
+  leases->grant(7, second);
   EXPECT_TRUE(leases->holds(7));
 }
 
+TEST_F(LeasesTest, RanksThatAskAtTheSameTimeAreBothGranted) {
+  const uint64_t first = leases->ask(7), second = leases->ask(7);
+  leases->grant(7, second);
+  EXPECT_TRUE(leases->holds(7));
+  leases->grant(7, first);
+  EXPECT_TRUE(leases->holds(7));
+  leases->give_up(7);
+  leases->grant(7, first);
+  leases->grant(7, second);
+  EXPECT_FALSE(leases->holds(7));
+}
+
 TEST_F(LeasesTest, AskingAnewKeepsWhatIsHeld) {
-  leases->ask(7, 3);
-  leases->grant(7, 3);
-  leases->ask(7, 4);
+  leases->grant(7, leases->ask(7));
+  leases->ask(7);
   EXPECT_TRUE(leases->holds(7));
 }
 
 TEST_F(LeasesTest, AWindowLosesItsLeaseToAnother) {
-  leases->ask(7, 3);
-  leases->grant(7, 3);
-  leases->ask(7 + Leases::kMost, 3);
-  leases->grant(7 + Leases::kMost, 3);
+  const uint64_t first = leases->ask(7);
+  leases->grant(7, first);
+  leases->grant(7 + Leases::kMost, leases->ask(7 + Leases::kMost));
   EXPECT_FALSE(leases->holds(7));
   leases->give_up(7);  // another window's
+  leases->grant(7, first);
   EXPECT_TRUE(leases->holds(7 + Leases::kMost));
   leases->give_up_all();
   EXPECT_FALSE(leases->holds(7 + Leases::kMost));
