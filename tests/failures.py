@@ -169,7 +169,7 @@ class Case:
         if hanging := self.in_pmio(survivors):
             stacks = "\n".join(mpi_processes.stacks(process) for process in hanging.values())
             raise Wrong(f"ranks {[*hanging]} hang\n{self.job.said()}\n{stacks}")
-        if self.moment == "close" and "pmio:" in self.job.said():
+        if "pmio:" in self.job.said():
             want(f"stays in the log '{self.logs}/job-" in self.job.said(), f"the log's place is not named\n{self.job.said()}")
         how = self.describe(survivors)
         print(f"  {self.name}: {seconds:.0f} s after the failure {how}: {self.job.said().strip()[:300]}", flush=True)

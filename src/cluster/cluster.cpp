@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drain/blocks.h"
+
 namespace pmio {
 
 Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options) {
@@ -46,15 +48,14 @@ Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const In
   for (auto& result : leaders_->ask_all(leaders_->others(), Request::survey, {&question, 1})) {
     if (!result.ok()) return result.status();
     SurveyAnswer one{};
-    std::vector<Interval> held;
+    std::vector<Vector> held;
     MessageReader reader(result.value());
-    if (!reader.get(&one) || !reader.get_list(&held)) return nonsense();
+    if (!reader.get(&one) || !reader.get_list(&held) || !well_ordered(held)) return nonsense();
     all.complete = all.complete && one.complete != 0;
     all.end = std::max(all.end, one.end);
     all.synced += one.synced;
-    all.held.insert(all.held.end(), held.begin(), held.end());
+    if (!held.empty()) all.held.push_back(std::move(held));
   }
-  all.held = united(std::move(all.held));
   return all;
 }
 

@@ -61,7 +61,7 @@ struct SurveyBody {
   uint64_t calls;
   Interval bytes;
 };
-struct SurveyAnswer {  // then a list of Interval
+struct SurveyAnswer {  // then a list of Vector
   uint64_t complete;
   uint64_t end;
   uint64_t synced;

@@ -141,7 +141,7 @@ Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter
   bool complete = false;
   uint64_t end = 0;
   uint64_t synced = 0;
-  std::vector<Interval> held;
+  std::vector<Vector> held;
   if (file != nullptr) {
     PMIO_TRY(file->survey(question.calls, question.bytes, &held, &complete));
     const auto size = file->size_bytes_here();
@@ -150,7 +150,7 @@ Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter
     synced = file->writes_synced();
   }
   if (!complete) held.clear();
-  answer->put(SurveyAnswer{complete, end, synced}).put_list(std::span<const Interval>(held));
+  answer->put(SurveyAnswer{complete, end, synced}).put_list(std::span<const Vector>(held));
   return {};
 }
 

@@ -37,6 +37,15 @@ bool may_share_a_byte(const Vector& a, const Vector& b) {
   return false;
 }
 
+bool well_ordered(std::span<const Vector> list) {
+  int64_t end = 0;
+  for (const Vector& vector : list) {
+    if (!well_formed(vector) || vector.offset < end) return false;
+    end = vector.end();
+  }
+  return true;
+}
+
 Vector span_of(std::span<const Vector> ranges) {
   int64_t begin = INT64_MAX, end = 0;
   for (const Vector& range : ranges) {

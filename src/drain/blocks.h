@@ -45,6 +45,9 @@ bool interleaved(const Vector& a, const Vector& b);
 // meet where their spans do.
 bool may_share_a_byte(const Vector& a, const Vector& b);
 
+// Whether a list from outside may be believed: all well-formed, each behind the one before.
+bool well_ordered(std::span<const Vector> list);
+
 // The range from the first to the last byte of any of them, at least one.
 Vector span_of(std::span<const Vector> ranges);
 

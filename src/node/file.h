@@ -82,7 +82,7 @@ class File {
   // Neighbours::ask, for this node.
   Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose, bool* undrained);
   // Neighbours::survey, for this node; *held: nothing of use where it is not complete.
-  Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
+  Status survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
   bool all_drained_here() const;
   void forget_here();
   // Some local rank is gone without having closed the file: nobody can tell how far it would have come.

@@ -95,6 +95,7 @@ struct File::Impl {
   // Where the ranks are on several nodes.
   Neighbours* neighbours = nullptr;
   Survey others;  // what they hold
+  SurveyAnswers told;  // what they have been told of this node's log; under read_mutex
   std::atomic<uint64_t> number{0};
   std::atomic<uint64_t> only_started{0};  // of these the last whose beginning waits for nobody
   std::mutex call_mutex;  // held from begin_call to end_call: records and ends of calls come in their order
@@ -214,7 +215,7 @@ struct File::Impl {
   bool all_drained_here() const;
   Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);
   void conceal(const Vector& range);
-  Status survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete);
+  Status survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
   Status answer(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held);
 
   // append_mutex held.

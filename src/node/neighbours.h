@@ -43,7 +43,7 @@ class Neighbours {
   // come, since all their ranks have finished these calls.
   struct Held {
     bool complete = false;
-    std::vector<Interval> held;  // a list
+    std::vector<std::vector<Vector>> held;  // of each node, one behind the other (well_ordered)
     uint64_t end = 0;            // of the file
     uint64_t synced = 0;         // as Answer
   };

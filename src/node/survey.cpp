@@ -8,39 +8,61 @@
 
 namespace pmio {
 
-constexpr size_t kMostWindows = 4096;       // kept
-constexpr size_t kMostHeld = 8192;          // pieces of a window; of more nothing is told
+constexpr uint64_t kMostKept = 1 << 18;     // vectors
+constexpr size_t kMostHeld = 8192;          // vectors of an answer; of more nothing is told
+constexpr uint64_t kMostLooked = 1 << 18;   // pieces, for an answer
+constexpr size_t kMostTold = 32;            // answers
 constexpr uint64_t kMostRangeWindows = 16;  // of a range that is looked at
+constexpr uint64_t kMostWindowsOfQuestion = 16;
 // Who writes and reads in turn gains nothing by asking for more than it reads.
 constexpr uint32_t kPlainQuestions = 2;
 constexpr uint32_t kPlainQuestionsInVain = 64;
 
 namespace {
 
-bool meet(const std::vector<Interval>& held, const Vector& range) {
-  const auto end = static_cast<uint64_t>(range.end());
-  auto piece = std::lower_bound(held.begin(), held.end(), static_cast<uint64_t>(range.offset),
-                                [](const Interval& one, uint64_t begin) { return one.end <= begin; });
-  for (; piece != held.end() && piece->begin < end; ++piece)
-    if (may_share_a_byte(range, {static_cast<int64_t>(piece->begin), piece->bytes(), 0, 1})) return true;
+bool meet(const std::vector<Vector>& held, const Vector& range) {
+  auto piece = std::lower_bound(held.begin(), held.end(), range.offset,
+                                [](const Vector& one, int64_t begin) { return one.end() <= begin; });
+  for (; piece != held.end() && piece->offset < range.end(); ++piece)
+    if (may_share_a_byte(range, *piece)) return true;
   return false;
 }
 
 }  // namespace
 
-// Null where the others cannot tell.
-Result<const std::vector<Interval>*> Survey::window(Neighbours& neighbours, uint64_t file, uint64_t number) {
-  if (const auto known = windows_.find(number); known != windows_.end()) return &known->second;
-  auto told = neighbours.survey(file, calls_, window_bytes(number));
-  if (!told.ok()) return told.status();
-  if (!told.value().complete) {
-    wait_ = kPlainQuestionsInVain;
-    return nullptr;
+void Survey::clear() {
+  asked_.clear();
+  kept_ = 0;
+}
+
+// The question whose answer tells of the window; end() where the others cannot tell.
+Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t file, uint64_t window) {
+  const auto after = asked_.upper_bound(window);
+  if (after != asked_.begin() && std::prev(after)->second.end > window) return std::prev(after);
+  ahead_ = window == next_ ? std::min(2 * ahead_, most_ahead_) : 1;
+  if (after != asked_.end()) ahead_ = std::min(ahead_, after->first - window);
+  for (;;) {
+    auto told =
+        neighbours.survey(file, calls_, {window_bytes(window).begin, window_bytes(window + ahead_ - 1).end});
+    if (!told.ok()) return told.status();
+    if (!told.value().complete && ahead_ > 1) {  // too much, perhaps
+      most_ahead_ = ahead_ / 2;
+      ahead_ = 1;
+      continue;
+    }
+    if (!told.value().complete) {
+      wait_ = kPlainQuestionsInVain;
+      return asked_.end();
+    }
+    next_ = window + ahead_;
+    end_ = std::max(end_, told.value().end);
+    synced_ = std::max(synced_, told.value().synced);
+    uint64_t vectors = 1;
+    for (const auto& of_node : told.value().held) vectors += of_node.size();
+    if (kept_ + vectors > kMostKept) clear();
+    kept_ += vectors;
+    return asked_.insert_or_assign(window, Asked{next_, std::move(told.value().held)}).first;
   }
-  end_ = std::max(end_, told.value().end);
-  synced_ = std::max(synced_, told.value().synced);
-  if (windows_.size() == kMostWindows) windows_.clear();
-  return &(windows_[number] = std::move(told.value().held));
 }
 
 uint64_t Survey::synced() {
@@ -52,11 +74,13 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
                               std::span<const Vector> ranges, uint64_t* end) {
   std::lock_guard lock(mutex_);
   if (calls != calls_ || changes != changes_) {
-    windows_.clear();
+    clear();
     calls_ = calls;
     changes_ = changes;
     end_ = 0;
     wait_ = kPlainQuestions;
+    most_ahead_ = kMostWindowsOfQuestion;
+    next_ = kNone;
   }
   if (wait_ > 0) {
     wait_--;
@@ -67,11 +91,13 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
     const uint64_t last = (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes;
     if (last - first >= kMostRangeWindows) return false;
     for (uint64_t number = first; number <= last; number++) {
-      const auto held = window(neighbours, file, number);
-      if (!held.ok()) return held.status();
-      if (held.value() == nullptr) return false;
-      if (!meet(*held.value(), range)) continue;
-      windows_.erase(number);  // to be asked anew: it may have been drained
+      const auto asked = find(neighbours, file, number);
+      if (!asked.ok()) return asked.status();
+      if (asked.value() == asked_.end()) return false;
+      const auto& held = asked.value()->second.held;
+      if (std::none_of(held.begin(), held.end(), [&](const auto& of_node) { return meet(of_node, range); }))
+        continue;
+      asked_.erase(asked.value());  // to be asked anew: it may have been drained
       return false;
     }
     if (static_cast<uint64_t>(range.end()) > end_) return false;  // the file may be longer by now
@@ -80,10 +106,23 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
   return true;
 }
 
+const std::vector<Vector>* SurveyAnswers::find(const State& state, uint64_t calls, const Interval& bytes) {
+  if (!(state == state_)) told_.clear();
+  state_ = state;
+  for (const Told& one : told_)
+    if (one.calls == calls && one.bytes == bytes) return &one.held;
+  return nullptr;
+}
+
+void SurveyAnswers::add(uint64_t calls, const Interval& bytes, const std::vector<Vector>& held) {
+  if (told_.size() == kMostTold) told_.pop_front();
+  told_.push_back({calls, bytes, held});
+}
+
 // Looked at in this order: whether somebody writes past the log, then what has been; the calls, so that all
 // that was published in them is seen; the records, after independent writers have learnt that they are to ask
 // again; whether a round is being closed, whose bytes another node may still serve as they were before.
-Status File::survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held, bool* complete) {
+Status File::survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete) {
   Impl& impl = *impl_;
   Unsynced& unsynced = impl.control->unsynced;
   *complete = !unsynced.writing();
@@ -98,12 +137,20 @@ Status File::survey(uint64_t calls, const Interval& bytes, std::vector<Interval>
   return {};
 }
 
-Status File::Impl::survey(uint64_t calls, const Interval& bytes, std::vector<Interval>* held,
-                          bool* complete) {
+Status File::Impl::survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete) {
+  SurveyAnswers::State state;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    state.appended += control->cells[rank].appended.load(std::memory_order_acquire);
+    state.drained += control->cells[rank].drained_records.load(std::memory_order_acquire);
+  }
+  if (const auto* known = told.find(state, calls, bytes)) {
+    *held = *known;
+    return {};
+  }
   std::vector<Entry> found;
   PMIO_TRY(index->scan_tail(bytes.begin, bytes.end, &found));
   PMIO_TRY(index->refresh());
-  *complete = index->find(bytes.begin, bytes.end, concealed(*control, bytes.begin, bytes.end), kMostHeld * 2,
+  *complete = index->find(bytes.begin, bytes.end, concealed(*control, bytes.begin, bytes.end), kMostLooked,
                           &found, FileIndex::Which::undrained);
   if (!*complete) return {};
   FileEntrySource source(control, job->map.get());
@@ -111,15 +158,19 @@ Status File::Impl::survey(uint64_t calls, const Interval& bytes, std::vector<Int
   for (const Entry& entry : found) {
     if (entry.stamp_ns > last_stamp_of(calls)) continue;
     EntrySource::Located located;
-    *complete = source.locate(entry, &located) && all.size() + located.range.count <= kMostHeld * 2;
-    if (!*complete) return {};
+    if (*complete = source.locate(entry, &located); !*complete) return {};
     const BlockRange blocks = blocks_in(located.range, bytes);
+    if (*complete = all.size() + (blocks.last - blocks.first) <= kMostLooked; !*complete) return {};
     for (uint64_t i = blocks.first; i < blocks.last; i++)
       all.push_back({std::max(bytes.begin, block_begin(located.range, i)),
                      std::min(bytes.end, block_end(located.range, i))});
   }
-  *held = united(std::move(all));
-  *complete = held->size() <= kMostHeld;
+  Pattern pattern;
+  for (const Interval& one : united(std::move(all)))
+    pattern.add({static_cast<int64_t>(one.begin), one.bytes(), 0, 1});
+  if (*complete = pattern.parts.size() <= kMostHeld; !*complete) return {};
+  *held = std::move(pattern.parts);
+  told.add(calls, bytes, *held);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "drain/blocks.h"
 #include "drain/pieces.h"
 
 namespace pmio {
@@ -13,12 +14,18 @@ class FakeNeighbours : public Neighbours {
  public:
   Held told{true, {}, 100 * kWindowBytes};
   int surveys = 0;
+  uint64_t windows = 0;                // of the last one
+  uint64_t most_windows = UINT64_MAX;  // of more there is too much to tell
 
   const NodePlace& place() const override { return place_; }
   Result<Answer> ask(uint64_t, CallStamp, std::span<const Vector>, Purpose) override { return Answer(); }
-  Result<Held> survey(uint64_t, uint64_t, const Interval&) override {
+  Result<Held> survey(uint64_t, uint64_t, const Interval& bytes) override {
     surveys++;
-    return told;
+    EXPECT_GT(bytes.bytes(), 0);
+    windows = bytes.bytes() / kWindowBytes;
+    Held answer = told;
+    answer.complete = told.complete && windows <= most_windows;
+    return answer;
   }
   Status drain(uint64_t, uint64_t, bool) override { return {}; }
   Status forget(uint64_t) override { return {}; }
@@ -58,9 +65,33 @@ TEST_F(SurveyTest, OneQuestionPerWindow) {
   EXPECT_EQ(others.surveys, 2);
 }
 
+// Nobody asks for more windows than he may come to read: twice as many each time.
+TEST_F(SurveyTest, WhoReadsOneWindowAfterTheOtherAsksForMoreAtOnce) {
+  ask_often();
+  for (uint64_t window = 0; window < 63; window++) EXPECT_TRUE(clear_of(window * kWindowBytes, 8));
+  EXPECT_EQ(others.surveys, 7);  // 1, 2, 4, 8, and 16 three times
+  EXPECT_EQ(others.windows, 16);
+  EXPECT_TRUE(clear_of(85 * kWindowBytes, 8));
+  EXPECT_EQ(others.windows, 1);
+  EXPECT_TRUE(clear_of(84 * kWindowBytes, 8));
+  EXPECT_TRUE(clear_of(80 * kWindowBytes, 8));
+  EXPECT_TRUE(clear_of(81 * kWindowBytes, 8));
+  EXPECT_EQ(others.windows, 2);
+  EXPECT_TRUE(clear_of(83 * kWindowBytes, 8));
+  EXPECT_EQ(others.windows, 1);  // the next ones are known
+}
+
+TEST_F(SurveyTest, AsksForLessWhereThereIsTooMuchToTell) {
+  others.most_windows = 4;
+  ask_often();
+  for (uint64_t window = 0; window < 63; window++) EXPECT_TRUE(clear_of(window * kWindowBytes, 8));
+  EXPECT_LE(others.windows, 4);
+  EXPECT_LE(others.surveys, 22);
+}
+
 TEST_F(SurveyTest, WhatOthersHoldIsNotClearAndIsAskedAnew) {
   ask_often();
-  others.told.held = {{100, 200}, {300, 400}};
+  others.told.held = {{{100, 100, 0, 1}}, {{300, 100, 0, 1}}};
   EXPECT_TRUE(clear_of(200, 100));
   EXPECT_TRUE(clear_of(0, 100));
   EXPECT_EQ(others.surveys, 1);
@@ -81,7 +112,7 @@ TEST_F(SurveyTest, IsOldOnceAnotherNodeWritesPastItsLog) {
 
 TEST_F(SurveyTest, BlocksBetweenThePieces) {
   ask_often();
-  others.told.held = {{100, 200}, {300, 400}};
+  others.told.held = {{{100, 100, 200, 2}}};
   const Vector between{0, 100, 200, 3}, across{50, 100, 200, 2};
   EXPECT_TRUE(*survey.clear_of(others, kFile, 1, 0, {&between, 1}, &end));
   EXPECT_FALSE(*survey.clear_of(others, kFile, 1, 0, {&across, 1}, &end));
@@ -92,7 +123,7 @@ TEST_F(SurveyTest, ALaterCallMakesItAskAgain) {
   EXPECT_TRUE(clear_of(0, 8));
   EXPECT_FALSE(clear_of(0, 8, 2));
   ask_often(2);
-  others.told.held = {{0, 8}};
+  others.told.held = {{{0, 8, 0, 1}}};
   EXPECT_FALSE(clear_of(0, 8, 2));
 }
 
@@ -116,6 +147,28 @@ TEST_F(SurveyTest, ForgetsTheEnd) {
   EXPECT_TRUE(clear_of(0, 8));
   changes++;
   EXPECT_FALSE(clear_of(0, 8));
+}
+
+TEST(SurveyAnswers, AreForgottenWithTheFirstRecordMore) {
+  SurveyAnswers answers;
+  EXPECT_EQ(answers.find({5, 3}, 1, {0, 100}), nullptr);
+  answers.add(1, {0, 100}, {{10, 5, 0, 1}});
+  ASSERT_NE(answers.find({5, 3}, 1, {0, 100}), nullptr);
+  EXPECT_EQ(answers.find({5, 3}, 1, {0, 100})->front().offset, 10);
+  EXPECT_EQ(answers.find({5, 3}, 2, {0, 100}), nullptr);
+  EXPECT_EQ(answers.find({5, 3}, 1, {0, 200}), nullptr);
+  EXPECT_EQ(answers.find({5, 4}, 1, {0, 100}), nullptr);
+  EXPECT_EQ(answers.find({5, 3}, 1, {0, 100}), nullptr);
+}
+
+TEST(WellOrdered, ListsFromOutside) {
+  using List = std::vector<Vector>;
+  EXPECT_TRUE(well_ordered(List{}));
+  EXPECT_TRUE(well_ordered(List{{0, 10, 20, 3}, {50, 1, 0, 1}, {51, 8, 0, 1}}));
+  EXPECT_FALSE(well_ordered(List{{0, 10, 20, 3}, {49, 1, 0, 1}}));
+  EXPECT_FALSE(well_ordered(List{{50, 1, 0, 1}, {0, 10, 0, 1}}));
+  EXPECT_FALSE(well_ordered(List{{0, 0, 0, 1}}));
+  EXPECT_FALSE(well_ordered(List{{-1, 10, 0, 1}}));
 }
 
 }  // namespace
