@@ -13,7 +13,6 @@ constexpr size_t kMostHeld = 8192;          // vectors of an answer; of more not
 constexpr uint64_t kMostLooked = 1 << 18;   // pieces, for an answer
 constexpr size_t kMostTold = 32;            // answers
 constexpr uint64_t kMostRangeWindows = 16;  // of a range that is looked at
-constexpr uint64_t kMostWindowsOfQuestion = 16;
 // Who writes and reads in turn gains nothing by asking for more than it reads.
 constexpr uint32_t kPlainQuestions = 2;
 constexpr uint32_t kPlainQuestionsInVain = 64;
@@ -79,7 +78,7 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
     changes_ = changes;
     end_ = 0;
     wait_ = kPlainQuestions;
-    most_ahead_ = kMostWindowsOfQuestion;
+    most_ahead_ = kMostAhead;
     next_ = kNone;
   }
   if (wait_ > 0) {

@@ -36,6 +36,7 @@ class Survey {
     uint64_t end = 0;  // the window behind the last one
     std::vector<std::vector<Vector>> held;
   };
+  static constexpr uint64_t kMostAhead = 16;
   static constexpr uint64_t kNone = UINT64_MAX;
   using AskedMap = std::map<uint64_t, Asked>;  // by the first window
   Result<AskedMap::iterator> find(Neighbours& neighbours, uint64_t file, uint64_t window);
@@ -46,8 +47,8 @@ class Survey {
   uint64_t changes_ = 0;
   uint64_t end_ = 0;
   uint64_t synced_ = 0;
-  uint32_t wait_ = 0;        // how many questions more are answered without asking
-  uint64_t most_ahead_ = 0;  // windows of a question
+  uint32_t wait_ = 0;                 // how many questions more are answered without asking
+  uint64_t most_ahead_ = kMostAhead;  // windows of a question
   AskedMap asked_;
   uint64_t kept_ = 0;                  // vectors in it
   uint64_t next_ = kNone, ahead_ = 1;  // the window behind the last question, and how many that was of

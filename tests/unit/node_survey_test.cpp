@@ -81,6 +81,11 @@ TEST_F(SurveyTest, WhoReadsOneWindowAfterTheOtherAsksForMoreAtOnce) {
   EXPECT_EQ(others.windows, 1);  // the next ones are known
 }
 
+TEST_F(SurveyTest, BeforeTheFirstCollectiveCall) {
+  for (uint64_t window = 0; window < 15; window++) EXPECT_TRUE(clear_of(window * kWindowBytes, 8, 0));
+  EXPECT_EQ(others.surveys, 4);
+}
+
 TEST_F(SurveyTest, AsksForLessWhereThereIsTooMuchToTell) {
   others.most_windows = 4;
   ask_often();
