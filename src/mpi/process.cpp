@@ -79,11 +79,12 @@ void Process::start() {
   mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
   int level = MPI_THREAD_SINGLE;
   mpi().Query_thread(&level);
-  threads_at_once_ = level == MPI_THREAD_MULTIPLE;
   const Hints hints = site_hints(rank_ == 0);
-  const int wanted[2] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes)};
-  int all_want[2] = {0, 0};
-  mpi().Allreduce(wanted, all_want, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const int wanted[3] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes),
+                         level == MPI_THREAD_MULTIPLE ? 0 : 1};
+  int all_want[3] = {0, 0, 0};
+  mpi().Allreduce(wanted, all_want, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  threads_at_once_ = all_want[2] == 0;
   across_nodes_ = static_cast<AcrossNodes>(all_want[1]);
   can_log_ = all_want[0] != 0 && meet_node();
 }
@@ -117,6 +118,7 @@ void Process::share_identity(MPI_Comm node) {
 // Where the first rank of the node has put its log, all do, or they would not see each other's.
 Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   JobOptions options = job_options(hints, id_, rank_, ranks_, ranks_here_);
+  options.threads_at_once = threads_at_once_;
   if (!rendezvous_) return Job::join(options);
   options.files_logged = &rendezvous_->files_logged();
   std::unique_ptr<Job> job;

@@ -94,23 +94,7 @@ Status File::Impl::make_room(bool* held_up) {
   return *held_up ? Status() : new_segment(held_up);
 }
 
-namespace {
-
-class Waiting {
- public:
-  explicit Waiting(std::atomic<bool>& flag) : flag_(flag) { flag_.store(true, std::memory_order_seq_cst); }
-  ~Waiting() { flag_.store(false, std::memory_order_seq_cst); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-};
-
-}  // namespace
-
 Status File::Impl::new_segment(bool* held_up) {
-  const Waiting waiting(waits_for_room);
   uint64_t waited_from = 0;
   for (;;) {
     const uint64_t releases = job->pool->releases();

@@ -109,7 +109,6 @@ struct File::Impl {
 
   // Appending: one thread of the rank at a time.
   std::mutex append_mutex;
-  std::atomic<bool> waits_for_room{false};  // new_segment, for other ranks too
   struct Owned {
     SegmentPool::Segment* segment;
     SegmentWriter writer;

@@ -6,7 +6,6 @@
 // cut, knows after a wait for those that were announced that nothing more comes under the old ones.
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include "base/atomic_max.h"
 #include "log/call_stamp.h"
@@ -96,10 +95,9 @@ std::optional<CallStamp> File::Impl::independent_stamp() {
   const uint64_t calls = cell->completed.load(std::memory_order_relaxed);
   const uint64_t clock = control->clock.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (calls >= kLastCall || clock > kLastClock) return {};
-  if (calls != cell->begun.load(std::memory_order_relaxed)) return {};
   if (calls != 0 && calls == only_started.load(std::memory_order_relaxed)) return {};
   const CallStamp stamp = call_stamp(calls, clock);
-  // A collective call of another thread is going on, or of another rank, and some of it is drained.
+  // Of another rank's collective call, which this one has not come to, some is drained.
   if (stamp <= last_stamp || stamp <= control->cut.load(std::memory_order_seq_cst)) return {};
   return stamp;
 }
@@ -137,20 +135,15 @@ Status File::write_independent(PatternCursor& file, PatternCursor& memory, const
                                uint64_t bytes, CallNumber call) {
   Impl& impl = *impl_;
   uint64_t left = bytes;
-  std::unique_lock lock(impl.append_mutex, std::try_to_lock);
-  // Who waits for other ranks with it may wait for one that waits for this write.
-  while (!lock.owns_lock() && !impl.waits_for_room.load(std::memory_order_seq_cst)) {
-    std::this_thread::yield();
-    (void)lock.try_lock();
-  }
-  if (lock.owns_lock()) {
+  // Else the numbers of other threads' collective calls say nothing of what came before this write.
+  if (!impl.job->options.threads_at_once) {
+    const std::lock_guard lock(impl.append_mutex);
     const uint64_t begin_ns = impl.begin_ns();
     for (uint64_t logged = 0; left > 0; left -= logged) {
       PMIO_TRY(impl.log_independent(file, memory, buffer, left, call, &logged));
       if (logged == 0) break;
     }
     if (left < bytes) impl.tally(bytes - left, begin_ns, call);
-    lock.unlock();
   }
   return left > 0 ? impl.write_through(file, memory, buffer, left) : Status();
 }

@@ -137,8 +137,7 @@ Status File::Impl::drain_what_can_be() {
 }
 
 Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
-  // Begun: what others wrote behind a call that a thread of this rank is still in, another may know of.
-  const uint64_t finished = cell->begun.load(std::memory_order_relaxed);
+  const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
   if (!will_write && !ranges.empty()) {
     // Both only grow.
     const uint64_t changes = control->foreign_writes.load(std::memory_order_seq_cst) +
