@@ -5,8 +5,8 @@
 their MPI libraries' polling turned into short sleeps (testbed/README.md). Time-to-log is the time in the write calls,
 time-to-file that plus the close; reads are collective, before the close, of what another rank of the same node wrote; the
 drain is what the close writes, and is compared with one sequential dd per host, all at once. Overlap: the program computes as
-long as the drain takes, between writing and closing; what it sees of both is compared with its writing alone. Slow contestants
-write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
+long as its drain took when it did not, between writing and closing; what it sees of both is compared with its writing alone.
+Slow contestants write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
 """
@@ -125,8 +125,8 @@ class Session:
     def overlap(self, pattern, times, rates):
         """Of a larger amount, since the close itself, with nothing left to write, takes its time too."""
         rank_bytes = OVERLAP * times["bytes"] // RANKS
-        computed = OVERLAP * times["close_s"]
-        overlapped = self.run("pmio", pattern, "--bytes", rank_bytes, "--compute", computed)
+        at_once = self.run("pmio", pattern, "--bytes", rank_bytes)
+        overlapped = self.run("pmio", pattern, "--bytes", rank_bytes, "--compute", at_once["close_s"])
         comparison.add_rates(rates["pmio"], overlapped, ["overlap"])
         comparison.add_rates(rates.setdefault("own log", {}), {**overlapped, "close_s": 0}, ["overlap"])
 
