@@ -94,7 +94,7 @@ struct File::Impl {
 
   // Where the ranks are on several nodes.
   Neighbours* neighbours = nullptr;
-  Survey others;  // what they hold
+  Survey others;       // what they hold
   SurveyAnswers told;  // what they have been told of this node's log; under read_mutex
   std::atomic<uint64_t> number{0};
   std::atomic<uint64_t> only_started{0};  // of these the last whose beginning waits for nobody

@@ -38,7 +38,7 @@ struct JobOptions {
   uint64_t capacity_bytes = 0;  // of this rank's log; 0: choose (default_capacity)
   uint64_t index_bytes =
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
-  bool threads_at_once = false;         // of some rank: their calls come in no order that all ranks know
+  bool threads_at_once = false;  // of some rank: their calls come in no order that all ranks know
   Durability durability = Durability::sync;
   bool background = true;               // drain while the program does something else
   MediumOpener open_log = open_medium;  // for the job's own directory

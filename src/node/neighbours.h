@@ -44,8 +44,8 @@ class Neighbours {
   struct Held {
     bool complete = false;
     std::vector<std::vector<Vector>> held;  // of each node, one behind the other (well_ordered)
-    uint64_t end = 0;            // of the file
-    uint64_t synced = 0;         // as Answer
+    uint64_t end = 0;                       // of the file
+    uint64_t synced = 0;                    // as Answer
   };
   virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was
