@@ -142,9 +142,9 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
   FileIndex::Places places{dram != nullptr ? dram.get() : medium.get(), medium.get(), file.key,
                            options.index_bytes};
   file.index = std::make_unique<FileIndex>(file.control, map.get(), std::move(places), &counters);
-  file.drainer = std::make_unique<Drainer>(
-      Drainer::Parts{file.control, file.index.get(), map.get(), file.target.get(), &file.ledger, &file.mark,
-                     &counters, file.layout, file.identity, outlives_node() || file.neighbours != nullptr});
+  file.drainer = std::make_unique<Drainer>(Drainer::Parts{
+      file.control, file.index.get(), map.get(), file.target.get(), &file.ledger, &file.mark, &counters,
+      file.layout, file.identity, options.rank, outlives_node() || file.neighbours != nullptr});
   return {};
 }
 

@@ -32,6 +32,9 @@ void init_control(FileControl* control, uint32_t ranks) {
   init_shared_mutex(&control->drain_mutex);
   init_shared_mutex(&control->index_mutex);
   init_shared_mutex(&control->claim_mutex);
+  for (uint32_t rank = 0; rank < ranks; rank++) {
+    for (pthread_mutex_t& helping : control->cells[rank].helping) init_shared_mutex(&helping);
+  }
   control->unsynced.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
 }

@@ -8,7 +8,11 @@
 //     write touches no cache line that another rank writes.
 //   SegmentCell::merged, FileControl::runs: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
-//   Round: claim_mutex. Lock order: drain_mutex, index_mutex, claim_mutex.
+//   Round: claim_mutex. Lock order: drain_mutex, helping, index_mutex, claim_mutex.
+//   RankCell::helping: whoever writes windows of a round that another thread leads holds one of its rank's,
+//   from
+//     before it looks at the round until its last write is done. So a leader knows when nobody writes any
+//     more, whoever died.
 //   cut, stale: the holder of index_mutex.
 // What becomes visible in which order: an owner stores data and records, then `published`, then `appended`,
 // each with release; who reads one of these with acquire sees the records. A cell is attached by storing
@@ -37,7 +41,8 @@ constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
-constexpr uint64_t kControlMagic = 0x374c5443494f4d50;  // "PMIOCTL7"
+constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
+constexpr uint64_t kControlMagic = 0x384c5443494f4d50;  // "PMIOCTL8"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -88,6 +93,7 @@ struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.
   std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
+  pthread_mutex_t helping[kMaxHelpers];   // robust, process-shared
 };
 
 enum RunFlags : uint32_t { kRunDrained = 1, kRunDraining = 2, kRunOnMedium = 4 };

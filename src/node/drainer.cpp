@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "node/round_runs.h"
 
@@ -16,7 +17,6 @@ constexpr uint64_t kDirectBytes =
     32 << 10;  // pieces of this size on average are written straight from the logs
 constexpr useconds_t kPollMicroseconds = 50;
 constexpr uint64_t kPatienceNs = 10'000'000'000;  // of a process that cannot drain itself
-constexpr uint64_t kSuspicionNs = 2'000'000'000;  // no progress for so long: look whether a helper has died
 
 struct Drainer::Work {
   uint64_t number = 0;
@@ -135,12 +135,14 @@ Status Drainer::lead(bool write) {
   const uint64_t start = monotonic_ns();
   FileIndex::Leftover leftover;
   std::vector<LedgerEntry> marks;
+  // The last leader may have died, and not who helped it.
+  stop_helpers();
   // Before the round begins, for helpers write from then on.
   if (write) PMIO_TRY(parts_.mark->writing());
   PMIO_TRY(begin_round(write, &leftover, &marks));
   if (write) {
     Status status = write_round(leftover);
-    parts_.control->round.active.store(0, std::memory_order_release);
+    if (!status.ok()) stop_helpers();
     // busy: a helper died in the middle of a write, which is done again.
     if (!status.ok() && status.code() != Code::busy) settle_mark(true);
     PMIO_TRY(status);
@@ -176,7 +178,10 @@ Status Drainer::write_round(FileIndex::Leftover& leftover) {
   work.runs.add(leftover.entries);
   PMIO_TRY(work.runs.open(*parts_.index, {round.runs, round.run_count}));
   work_on(work);
-  PMIO_TRY(wait_for_helpers());
+  stop_helpers();
+  if (round.in_flight != 0) return Status(Code::busy, "a process died while it was writing a window");
+  const int error = round.error.load(std::memory_order_relaxed);
+  if (error != 0) return Status::from_errno(error, "cannot write to '" + parts_.target->path() + "'");
   // Before the ledger lets the log go: a write that the file system has only promised is in the log still.
   return parts_.sync_target ? parts_.target->sync() : parts_.target->flush();
 }
@@ -225,6 +230,12 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
 bool Drainer::help() {
   const Round& round = parts_.control->round;
   if (round.active.load(std::memory_order_acquire) == 0) return false;
+  std::optional<RobustLock> helping;
+  for (pthread_mutex_t& mutex : parts_.control->cells[parts_.rank].helping) {
+    helping.emplace(mutex, std::try_to_lock);
+    if (helping->held()) break;
+  }
+  if (!helping->held()) return false;  // enough of this rank's threads help
   Work work;
   uint64_t numbers[kMaxRuns];
   uint32_t run_count = 0;
@@ -347,22 +358,15 @@ bool Drainer::some_rank_died() const {
   return false;
 }
 
-Status Drainer::wait_for_helpers() {
-  Round& round = parts_.control->round;
-  const uint64_t start = monotonic_ns();
-  for (;;) {
-    {
-      RobustLock lock(parts_.control->claim_mutex);
-      if (round.in_flight == 0) break;
-    }
-    if (monotonic_ns() - start > kSuspicionNs && some_rank_died()) {
-      return Status(Code::busy, "a process died while it was writing a window");
-    }
-    usleep(kPollMicroseconds);
+// On return nobody claims windows any more, and whoever helped has written its own, or has died.
+void Drainer::stop_helpers() {
+  {
+    RobustLock lock(parts_.control->claim_mutex);
+    parts_.control->round.active.store(0, std::memory_order_release);
   }
-  const int error = round.error.load(std::memory_order_relaxed);
-  if (error != 0) return Status::from_errno(error, "cannot write to '" + parts_.target->path() + "'");
-  return {};
+  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
+    for (pthread_mutex_t& helping : parts_.control->cells[rank].helping) RobustLock wait(helping);
+  }
 }
 
 }  // namespace pmio

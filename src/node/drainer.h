@@ -4,7 +4,8 @@
 // makes the result known.
 //
 // A round that is broken off (error, death) has changed nothing but bytes of the target that it would write
-// again. Threads: any.
+// again, and the next one begins when nobody writes for it any more: a late write would bring old bytes back.
+// Threads: any.
 #pragma once
 
 #include <memory>
@@ -31,6 +32,7 @@ class Drainer {
     Counters* counters;
     Layout layout;
     FileIdentity identity;
+    uint32_t rank;
     bool sync_target;  // the log survives a power failure, so the target must before the log lets go
   };
   explicit Drainer(const Parts& parts) : parts_(parts) {}
@@ -59,7 +61,7 @@ class Drainer {
   bool claim(Work& work, uint64_t* a, uint64_t* b);
   Status write_window(Work& work, uint64_t a, uint64_t b);
   bool write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status);
-  Status wait_for_helpers();
+  void stop_helpers();
   bool all_drained(const std::vector<uint64_t>& wanted) const;
 
   Parts parts_;

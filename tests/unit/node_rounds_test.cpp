@@ -1,0 +1,120 @@
+// What is left of a round when its leader dies: whoever helped may still be writing for it, and the next
+// round must not overtake that.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "node_fixture.h"
+
+namespace {
+
+// What the processes tell each other.
+struct Stage {
+  std::atomic<int> ready{0};
+  std::atomic<bool> leader_writes{false}, helper_writes{false}, overwritten{false}, helper_may_go_on{false};
+};
+Stage* stage = nullptr;
+
+enum class Write { goes_on, never_ends, waits };
+thread_local Write this_threads_write = Write::goes_on;
+
+void await(const std::atomic<bool>& flag) {
+  while (!flag) usleep(1000);
+}
+
+}  // namespace
+
+// In front of the C library's: how the target is written.
+extern "C" ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
+  switch (this_threads_write) {
+    case Write::never_ends:
+      stage->leader_writes = true;
+      for (;;) pause();
+    case Write::waits:
+      stage->helper_writes = true;
+      await(stage->helper_may_go_on);
+      break;
+    case Write::goes_on:
+      break;
+  }
+  return syscall(SYS_pwrite64, fd, data, length, offset);
+}
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kWindow = 4 << 20;  // that one thread writes at a time
+
+struct Process {
+  std::unique_ptr<Job> job;
+  std::shared_ptr<File> file;
+  Process(const Scratch& scratch, const std::string& path, uint32_t rank)
+      : job(join(scratch, rank, 2, 64 << 20, false)), file(*job->open({path, false, {}})) {
+    stage->ready++;
+    while (stage->ready < 2) usleep(1000);
+  }
+};
+
+// Two windows of 'a'; dies in the middle of its round.
+void lead(const Scratch& scratch, const std::string& path) {
+  Process self(scratch, path, 0);
+  const std::vector<std::byte> old(2 * kWindow, std::byte{'a'});
+  if (!self.file->append(0, old.data(), old.size(), 1).ok()) _exit(1);
+  this_threads_write = Write::never_ends;
+  static_cast<void>(self.file->drain());
+  _exit(1);
+}
+
+// One thread helps with the leader's round; the other one has newer bytes, and drains when the leader is
+// dead.
+int help_and_take_over(const Scratch& scratch, const std::string& path, pid_t leader) {
+  Process self(scratch, path, 1);
+  await(stage->leader_writes);
+  Status helped;
+  std::thread helper([&self, &helped] {
+    this_threads_write = Write::waits;
+    helped = self.file->drain();
+  });
+  await(stage->helper_writes);
+  const std::vector<std::byte> later(2 * kWindow, std::byte{'b'});
+  bool good = self.file->append(0, later.data(), later.size(), 2).ok();
+  stage->overwritten = true;
+  while (kill(leader, 0) == 0) usleep(1000);
+  std::thread patience([] {
+    usleep(300'000);  // in which a round that does not wait would be over
+    stage->helper_may_go_on = true;
+  });
+  good = good && self.file->drain().ok();
+  patience.join();
+  helper.join();
+  return good && helped.ok() ? 0 : 1;
+}
+
+TEST(NodeRounds, WhoHelpedADeadLeaderBringsNoOldBytesBack) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  void* shared = mmap(nullptr, sizeof(Stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  stage = new (shared) Stage;
+  const pid_t leader = fork();
+  if (leader == 0) lead(scratch, path);
+  const pid_t helper = fork();
+  if (helper == 0) _exit(help_and_take_over(scratch, path, leader));
+  await(stage->overwritten);
+  kill(leader, SIGKILL);
+  int status = 0;
+  waitpid(leader, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  waitpid(helper, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  const auto bytes = contents(path);
+  ASSERT_EQ(bytes.size(), 2 * kWindow);
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{'b'}), static_cast<ptrdiff_t>(bytes.size()));
+  munmap(shared, sizeof(Stage));
+}
+
+}  // namespace
+}  // namespace pmio
