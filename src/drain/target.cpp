@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <ctime>
+#include <vector>
 
 #include "medium/directory.h"
 
@@ -180,6 +184,50 @@ Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
     from += n;
     offset += static_cast<uint64_t>(n);
     length -= static_cast<uint64_t>(n);
+  }
+  return {};
+}
+
+// One behind the other in the file. Changes parts.
+Status TargetFile::write_parts(uint64_t offset, std::span<iovec> parts, uint64_t length) {
+  if (!in_file_range(offset, length)) return Status::from_errno(EFBIG, what("cannot write to", path_));
+  while (length > 0) {
+    const uint64_t start = now_ns();
+    const ssize_t n = pwritev(fd_, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(offset));
+    const int error = errno;
+    add(counters_.write_ns, now_ns() - start);
+    count_call(counters_.writes, length);
+    if (n < 0 && error == EINTR) continue;
+    if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
+    const auto written = static_cast<uint64_t>(n);
+    add(counters_.written_bytes, written);
+    offset += written;
+    length -= written;
+    for (uint64_t left = written; left > 0;) {
+      iovec& part = parts.front();
+      const uint64_t done = std::min<uint64_t>(left, part.iov_len);
+      part.iov_base = static_cast<std::byte*>(part.iov_base) + done;
+      part.iov_len -= done;
+      left -= done;
+      if (part.iov_len == 0) parts = parts.subspan(1);
+    }
+  }
+  return {};
+}
+
+Status TargetFile::write_blocks(std::span<const Block> blocks) {
+  std::vector<iovec> parts;
+  for (size_t i = 0; i < blocks.size();) {
+    const uint64_t offset = blocks[i].offset;
+    uint64_t length = 0;
+    parts.clear();
+    do {
+      parts.push_back({const_cast<std::byte*>(blocks[i].data), blocks[i].length});
+      length += blocks[i].length;
+      i++;
+    } while (i < blocks.size() && parts.size() < IOV_MAX && blocks[i].offset == offset + length &&
+             blocks[i].length <= kMostPerCall - std::min(length, kMostPerCall));
+    PMIO_TRY(write_parts(offset, parts, length));
   }
   return {};
 }

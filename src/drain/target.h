@@ -4,6 +4,7 @@
 // sync().
 #pragma once
 
+#include <sys/uio.h>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,14 @@ class TargetFile {
   Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
   // The same, each interval by itself: where other nodes may write in the gaps meanwhile.
   Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
+  // Bytes that lie apart in memory, in ascending order of their place in the file and without overlap; those
+  // that touch in the file are written by one system call.
+  struct Block {
+    uint64_t offset;  // in the file
+    const std::byte* data;
+    uint64_t length;
+  };
+  Status write_blocks(std::span<const Block> blocks);
   Status sync();  // fdatasync
   // Durable on return: the file's bytes, its name and its size, as a program needs it that has just created
   // it.
@@ -81,6 +90,7 @@ class TargetFile {
   static Result<std::unique_ptr<TargetFile>> open_if(const std::string& path, const FileIdentity& meant,
                                                      Access access, Same same);
   static Result<std::unique_ptr<TargetFile>> finish_open(int fd, const std::string& path, Access access);
+  Status write_parts(uint64_t offset, std::span<iovec> parts, uint64_t length);
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;

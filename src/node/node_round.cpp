@@ -10,6 +10,10 @@
 namespace pmio {
 namespace {
 
+// Blocks of this size on average are written straight from the logs; smaller ones cost the system more than
+// a copy.
+constexpr uint64_t kGatheredBytes = 4096;
+
 // The bytes of the pieces as intervals, as long as they are few.
 bool few_intervals(std::span<const Piece> pieces, std::vector<Interval>* list) {
   std::vector<Interval> all;
@@ -20,6 +24,28 @@ bool few_intervals(std::span<const Piece> pieces, std::vector<Interval>* list) {
   }
   *list = united(std::move(all));
   return list->size() <= NodeRound::kMostIntervals;
+}
+
+// The pieces as blocks in the order of the file. False: these are small, or some overlap.
+bool large_blocks(std::span<const Piece> pieces, std::vector<TargetFile::Block>* blocks) {
+  uint64_t bytes = 0, count = 0;
+  for (const Piece& piece : pieces) {
+    bytes += piece.range.bytes();
+    count += piece.range.count;
+  }
+  if (bytes < count * kGatheredBytes) return false;
+  blocks->clear();
+  for (const Piece& piece : pieces) {
+    const uint64_t length = piece.range.block_length;
+    for (uint64_t i = 0; i < piece.range.count; i++)
+      blocks->push_back({block_begin(piece.range, i), piece.data + i * length, length});
+  }
+  using Block = TargetFile::Block;
+  std::sort(blocks->begin(), blocks->end(),
+            [](const Block& a, const Block& b) { return a.offset < b.offset; });
+  return std::adjacent_find(blocks->begin(), blocks->end(), [](const Block& a, const Block& b) {
+           return a.offset + a.length > b.offset;
+         }) == blocks->end();
 }
 
 Interval span_of(std::span<const Piece> pieces) {
@@ -111,17 +137,23 @@ Status NodeRound::write(Stream& stream, uint64_t window, std::span<const Piece> 
   std::vector<Piece> all;
   PMIO_TRY(pieces(window, &all));
   all.insert(all.end(), others.begin(), others.end());
+  uint64_t given = 0;
+  for (const Piece& piece : all) given += piece.range.bytes();
+  count(impl.job->counters.drain_windows);
+  if (large_blocks(all, &stream.blocks)) {
+    *overlap = false;
+    count(impl.job->counters.drain_bytes, given);
+    return impl.target->write_blocks(stream.blocks);
+  }
   const std::vector<Entry> entries = entries_of(all);
   PieceSource source(all);
   const Interval bytes = window_bytes(window);
   if (stream.window == nullptr) stream.window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
   if (!stream.painter.paint(entries, source, bytes.begin, bytes.end, stream.window.get(), &stream.covered))
     return Status(Code::io, "a piece of '" + impl.path + "' makes no sense", EIO);
-  uint64_t given = 0, painted = 0;
-  for (const Piece& piece : all) given += piece.range.bytes();
+  uint64_t painted = 0;
   for (const Interval& interval : stream.covered) painted += interval.bytes();
   *overlap = given != painted;
-  count(impl.job->counters.drain_windows);
   count(impl.job->counters.drain_bytes, painted);
   return impl.target->write_each(bytes.begin, stream.window.get(), stream.covered);
 }

@@ -35,6 +35,7 @@ class NodeRound {
   struct Stream {
     Painter painter;
     std::vector<Interval> covered;
+    std::vector<TargetFile::Block> blocks;
     std::unique_ptr<std::byte[]> window;
   };
   static constexpr size_t kMostIntervals = 64;  // of a window told exactly

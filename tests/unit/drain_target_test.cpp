@@ -53,6 +53,34 @@ std::vector<Interval> many_tiny() {
   return list;
 }
 
+// More blocks that touch than one system call takes; some lie apart, and between them the file is as it was.
+TEST_F(Target, BlocksAreWrittenTogetherWhereTheyTouch) {
+  Random random(1);
+  std::string wanted(3000 * 40, '.');
+  put(wanted);
+  const auto file = open();
+  std::vector<std::vector<std::byte>> data;
+  std::vector<TargetFile::Block> blocks;
+  uint64_t groups = 0;
+  for (uint64_t at = 5; blocks.size() < 3000;) {
+    const bool apart = below(random, 500) == 0;
+    if (apart) at += 1 + below(random, 50);
+    groups += apart || blocks.empty();
+    const uint64_t length = 1 + below(random, 30);
+    data.emplace_back(length, static_cast<std::byte>('a' + blocks.size() % 26));
+    blocks.push_back({at, data.back().data(), length});
+    std::memcpy(&wanted[at], data.back().data(), length);
+    at += length;
+  }
+  ASSERT_TRUE(file->write_blocks(blocks).ok());
+  EXPECT_EQ(content(), wanted);
+  EXPECT_LE(calls(file->counters().writes), groups + 3000 / 1024);
+  EXPECT_TRUE(file->write_blocks({}).ok());
+  blocks.resize(1);
+  blocks.front().offset = INT64_MAX;
+  EXPECT_EQ(file->write_blocks(blocks).system_errno(), EFBIG);
+}
+
 TEST_F(Target, OpensOnlyWhatExistsAndIsRegular) {
   EXPECT_EQ(TargetFile::open(path_, TargetFile::Access::read_write).status().system_errno(), ENOENT);
   EXPECT_EQ(TargetFile::open(directory_, TargetFile::Access::read_only).status().code(), Code::unsupported);
