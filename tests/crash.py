@@ -81,7 +81,9 @@ class Round:
         self.seed = options.seed + number
         self.random = random.Random(self.seed)
         self.program = options.build / "tests" / "mpi" / f"crash_writer-{mpi.tag}"
-        self.file, self.progress_file = scratch / "target", scratch / "progress"
+        # Open MPI's jobs share a semaphore with any other job whose file has the same last component; killed, they leave it
+        # locked, and what another test opens at that moment hangs.
+        self.file, self.progress_file = scratch / f"target-{scratch.name}", scratch / "progress"
         self.progress = Progress(self.progress_file, options.ranks)
         self.logs = Path(tempfile.mkdtemp(prefix="pmio-crash-", dir=options.logs))
         self.log_size = self.random.choice(["1M", "2M", "4M", "16M"])
