@@ -184,6 +184,25 @@ class Deaths : public testing::Test {
   Stage* stage = nullptr;
 };
 
+// Whoever leaves last has not opened the file: nobody has drained it.
+TEST_F(Deaths, LastToLeaveKeepsWhatADeadRankHasLogged) {
+  const std::byte byte{'a'};
+  const pid_t victim = fork();
+  if (victim == 0) {
+    Process self = process(0);
+    if (!self.file->append(0, &byte, 1, 0).ok()) _exit(1);
+    stage->ready = true;
+    for (;;) pause();
+  }
+  await(stage->ready);
+  auto other = join(scratch, 1, 2, 4 << 20, false);
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
+  other.reset();
+  recover_all();
+  EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
+}
+
 #if PMIO_SINGLE_STEPS
 TEST_F(Deaths, WhoGivesASegmentBack) {
   bool more = true;
