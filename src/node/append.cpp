@@ -197,6 +197,11 @@ void File::Impl::detach(size_t position) {
   }
   owned.erase(owned.begin() + static_cast<ptrdiff_t>(position));
   SegmentCell& shared = cell->segments[gone.cell];
+  // Nothing of a segment that is given back may be replayed, and the next ledger does not tell of it any
+  // more: before its cell is let go, in case this process dies in between. Nobody reads the header of a
+  // segment that is in use. A failure here is not an error of the program's: the segment's next generation
+  // has another salt.
+  (void)SegmentWriter::invalidate(*gone.segment->region);
   {
     RobustLock lock(control->index_mutex);
     const uint64_t stamp = shared.max_stamp.load(std::memory_order_relaxed);
@@ -207,9 +212,6 @@ void File::Impl::detach(size_t position) {
     control->evictions.fetch_add(1, std::memory_order_seq_cst);
     shared.salt.store(0, std::memory_order_release);
   }
-  // Nothing of a segment that is given back may be replayed. A failure here is not an error of the program's:
-  // the ledger says the same, and the segment's next generation has another salt.
-  (void)SegmentWriter::invalidate(*gone.segment->region);
   gone.segment->warm = true;
   count(job->counters.segments_recycled);
   job->pool->release(gone.segment);

@@ -73,6 +73,18 @@ uint64_t monotonic_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+bool has_undrained(const FileControl& control) {
+  if (control.closing.load(std::memory_order_acquire) != 0) return true;
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    for (const SegmentCell& cell : control.cells[rank].segments) {
+      if (cell.salt.load(std::memory_order_acquire) != 0 &&
+          cell.drained.load(std::memory_order_relaxed) < cell.published.load(std::memory_order_acquire))
+        return true;
+    }
+  }
+  return false;
+}
+
 uint64_t newest_drained(const FileControl& control) {
   const uint64_t cut = control.cut.load(std::memory_order_acquire);
   return cut == UINT64_MAX ? monotonic_ns() : cut;

@@ -209,6 +209,9 @@ constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
 
 uint64_t monotonic_ns();
 
+// Recovery would find something in the log. Nobody uses the file any more.
+bool has_undrained(const FileControl& control);
+
 // No record that has been drained so far has a later stamp.
 uint64_t newest_drained(const FileControl& control);
 // index_mutex held. Nothing that has been drained so far is served any more.

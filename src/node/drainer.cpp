@@ -95,7 +95,9 @@ Status Drainer::discard() {
 Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks) {
   FileControl* control = parts_.control;
   RobustLock index_lock(control->index_mutex);
-  PMIO_TRY(parts_.index->merge_locked(leftover));
+  // The merge goes from rank to rank. What one that it has passed publishes now is not in this round, so what
+  // overwrites that, with a later stamp than now, must not be either: the next round would undo it.
+  PMIO_TRY(parts_.index->merge_locked(leftover, write ? monotonic_ns() - 1 : UINT64_MAX));
   Round& round = control->round;
   RobustLock claim_lock(control->claim_mutex);
   round.number.fetch_add(1, std::memory_order_relaxed);

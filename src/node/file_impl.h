@@ -61,6 +61,7 @@ struct Job::Impl {
   // Leaves a mark that the log must outlive the job.
   void keep_log();
   bool log_is_kept() const;
+  bool dead_left_undrained() const;
 };
 
 // What the hot paths count, under the lock that they hold anyway; added to the process's counters at the end.

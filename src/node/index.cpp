@@ -39,8 +39,7 @@ static Status walk_cell(const FileControl* control, SegmentMap* map, uint32_t ra
 
 // How many of a cell's records may be merged: those up to the cut.
 static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c,
-                                  uint32_t from, uint32_t published) {
-  const uint64_t cut = control->cut.load(std::memory_order_relaxed);
+                                  uint32_t from, uint32_t published, uint64_t cut) {
   const SegmentCell& cell = control->cells[rank].segments[c];
   if (from >= published || cell.max_stamp.load(std::memory_order_relaxed) <= cut) return published;
   const auto bytes = map->map(rank, cell.slot.load(std::memory_order_relaxed));
@@ -80,8 +79,9 @@ Status FileIndex::flush_locked(std::vector<Entry>& entries, std::vector<Mark>& m
   return {};
 }
 
-Status FileIndex::merge_locked(Leftover* leftover) {
+Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
   const uint64_t start = monotonic_ns();
+  const uint64_t cut = std::min(upto, control_->cut.load(std::memory_order_relaxed));
   std::vector<Entry> entries;
   std::vector<Mark> marks;
   entries.reserve(std::min<uint64_t>(unmerged(), kRunEntries));
@@ -93,7 +93,7 @@ Status FileIndex::merge_locked(Leftover* leftover) {
       if (cell.salt.load(std::memory_order_acquire) == 0) continue;
       uint32_t from = cell.merged.load(std::memory_order_relaxed);
       const Result<uint32_t> limit =
-          mergeable(control_, map_, rank, c, from, cell.published.load(std::memory_order_acquire));
+          mergeable(control_, map_, rank, c, from, cell.published.load(std::memory_order_acquire), cut);
       if (!limit.ok()) return limit.status();
       while (from < limit.value()) {
         const auto to =

@@ -102,13 +102,25 @@ static void remove_job_directory(Medium& medium) {
   rmdir(medium.directory().c_str());
 }
 
+// Nobody else is in the job any more. A control block that is still there is that of a file which a process
+// had open when it died.
+bool Job::Impl::dead_left_undrained() const {
+  auto names = medium->list();
+  if (!names.ok()) return true;
+  return std::any_of(names->begin(), names->end(), [this](const std::string& name) {
+    if (!name.starts_with("file-")) return false;
+    auto region = medium->open(name, true);
+    return !region.ok() || has_undrained(*reinterpret_cast<const FileControl*>((*region)->data()));
+  });
+}
+
 Job::Impl::~Impl() {
   background.reset();
   map.reset();
   pool.reset();
   if (alive_fd < 0) return;
   // Turning the shared lock into an exclusive one succeeds for the last process only.
-  if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && !log_is_kept()) {
+  if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && !log_is_kept() && !dead_left_undrained()) {
     if (dram != nullptr) remove_job_directory(*dram);
     remove_job_directory(*medium);
     if (auto registry = Registry::find(); registry.ok()) (void)registry->remove(options.id);

@@ -126,7 +126,7 @@ void File::Impl::shorten_tail() {
   Status status;
   {
     RobustLock lock(control->index_mutex);
-    status = index->merge_locked(nullptr);
+    status = index->merge_locked(nullptr, UINT64_MAX);
     if (status.ok()) index->tidy_locked();
   }
   index_full = index_full || !status.ok();

@@ -1,9 +1,13 @@
 // What is left of a round when its leader dies: whoever helped may still be writing for it, and the next
 // round must not overtake that.
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <cstdarg>
+#include <functional>
+#include <string_view>
 #include <thread>
 
 #include "node_fixture.h"
@@ -24,7 +28,19 @@ void await(const std::atomic<bool>& flag) {
   while (!flag) usleep(1000);
 }
 
+std::function<void()> at_next_segment;  // what happens while a segment is mapped for the first time
+
 }  // namespace
+
+// In front of the C library's: how a merge finds its segments.
+extern "C" int openat(int directory, const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = va_arg(arguments, mode_t);
+  va_end(arguments);
+  if (at_next_segment && std::string_view(path) == "seg-0-0") std::exchange(at_next_segment, nullptr)();
+  return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
+}
 
 // In front of the C library's: how the target is written.
 extern "C" ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
@@ -114,6 +130,26 @@ TEST(NodeRounds, WhoHelpedADeadLeaderBringsNoOldBytesBack) {
   ASSERT_EQ(bytes.size(), 2 * kWindow);
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{'b'}), static_cast<ptrdiff_t>(bytes.size()));
   munmap(shared, sizeof(Stage));
+}
+
+// A merge goes from rank to rank: one that it has passed writes, another one overwrites that before it comes
+// there.
+TEST(NodeRounds, WhatWasOverwrittenDuringAMergeDoesNotComeBack) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  auto ranks = open_all(scratch, path, 2, 4 << 20);
+  const std::byte before{'-'}, old{'a'}, later{'b'};
+  ASSERT_TRUE(ranks[0].file->append(1, &before, 1, 0).ok());
+  at_next_segment = [&] {
+    EXPECT_TRUE(ranks[0].file->append(0, &old, 1, 0).ok());
+    EXPECT_TRUE(ranks[1].file->append(0, &later, 1, 0).ok());
+  };
+  ASSERT_TRUE(ranks[1].file->drain().ok());
+  EXPECT_EQ(at_next_segment, nullptr);
+  ASSERT_TRUE(ranks[1].file->drain().ok());
+  EXPECT_EQ(contents(path), (std::vector<std::byte>{later, before}));
+  close_all(ranks);
 }
 
 }  // namespace
