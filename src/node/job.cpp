@@ -110,7 +110,9 @@ bool Job::Impl::dead_left_undrained() const {
   return std::any_of(names->begin(), names->end(), [this](const std::string& name) {
     if (!name.starts_with("file-")) return false;
     auto region = medium->open(name, true);
-    return !region.ok() || has_undrained(*reinterpret_cast<const FileControl*>((*region)->data()));
+    if (!region.ok() || (*region)->size_bytes() < sizeof(FileControl)) return true;
+    const auto& control = *reinterpret_cast<const FileControl*>((*region)->data());
+    return (*region)->size_bytes() < control_bytes(control.ranks) || has_undrained(control);
   });
 }
 
