@@ -1,5 +1,5 @@
-// What is left of a round when its leader dies: whoever helped may still be writing for it, and the next
-// round must not overtake that.
+// Rounds and what comes in between: a leader that dies while who helped it still writes, and writes during a
+// merge. No round may bring back what another one has overwritten.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -142,8 +142,11 @@ TEST(NodeRounds, WhatWasOverwrittenDuringAMergeDoesNotComeBack) {
   const std::byte before{'-'}, old{'a'}, later{'b'};
   ASSERT_TRUE(ranks[0].file->append(1, &before, 1, 0).ok());
   at_next_segment = [&] {
-    EXPECT_TRUE(ranks[0].file->append(0, &old, 1, 0).ok());
-    EXPECT_TRUE(ranks[1].file->append(0, &later, 1, 0).ok());
+    std::thread writers([&] {
+      EXPECT_TRUE(ranks[0].file->append(0, &old, 1, 0).ok());
+      EXPECT_TRUE(ranks[1].file->append(0, &later, 1, 0).ok());
+    });
+    writers.join();
   };
   ASSERT_TRUE(ranks[1].file->drain().ok());
   EXPECT_EQ(at_next_segment, nullptr);
