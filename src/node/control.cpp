@@ -73,6 +73,17 @@ uint64_t monotonic_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+RunTable& copy_runs(FileControl& control) {
+  const RunTable& now = run_table(control);
+  RunTable& next = control.run_tables[&now == control.run_tables ? 1 : 0];
+  next.bytes_dram = now.bytes_dram;
+  next.count = now.count;
+  std::copy_n(now.runs, now.count, next.runs);
+  return next;
+}
+
+void show_runs(FileControl& control) { control.runs_version.fetch_add(1, std::memory_order_release); }
+
 bool has_undrained(const FileControl& control) {
   if (control.closing.load(std::memory_order_acquire) != 0) return true;
   for (uint32_t rank = 0; rank < control.ranks; rank++) {

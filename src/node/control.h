@@ -6,7 +6,7 @@
 //   RankCell::appended, logged_end, opens, the owner's fields of SegmentCell: only the rank itself, with
 //   release stores; so a
 //     write touches no cache line that another rank writes.
-//   SegmentCell::merged, FileControl::runs: the holder of index_mutex.
+//   SegmentCell::merged, FileControl::run_tables: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
 //   Round: claim_mutex. Lock order: drain_mutex, helping, index_mutex, claim_mutex.
 //   RankCell::helping: whoever writes windows of a round that another thread leads holds one of its rank's,
@@ -42,7 +42,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x384c5443494f4d50;  // "PMIOCTL8"
+constexpr uint64_t kControlMagic = 0x394c5443494f4d50;  // "PMIOCTL9"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -107,6 +107,12 @@ struct RunRef {
   uint32_t reserved;
 };
 
+struct RunTable {
+  uint64_t bytes_dram;  // of runs that are not on the log medium
+  uint32_t count;
+  RunRef runs[kMaxRuns];
+};
+
 // A window of the file (its number: offset / kWindowBytes) in which another node has written: drained records
 // with a stamp <= stamp are not served there.
 struct StaleWindow {
@@ -162,14 +168,12 @@ struct FileControl {
   std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
   std::atomic<uint64_t> merged_total;  // records in runs, over all ranks
   std::atomic<uint32_t> index_used;    // 1 once somebody has read: drained runs are then worth keeping
-  std::atomic<uint64_t> runs_version;
+  std::atomic<uint64_t> runs_version;  // which table counts: run_table
   std::atomic<uint32_t> drain_wanted;  // a process that cannot write asks those that can
   std::atomic<int32_t> error;          // errno of the last failed drain, 0 after a successful one
   std::atomic<uint64_t> error_number;  // counts failures, so that each process reports each once
   uint64_t next_run;
-  uint64_t run_bytes_dram;  // of runs that are not on the log medium
-  uint32_t run_count;
-  RunRef runs[kMaxRuns];
+  RunTable run_tables[2];
   Round round;
   RankCell cells[];  // ranks of them
 };
@@ -208,6 +212,14 @@ constexpr uint32_t segment_rank(uint32_t number) { return number >> 12; }
 constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
 
 uint64_t monotonic_ns();
+
+// index_mutex held.
+inline RunTable& run_table(FileControl& control) {
+  return control.run_tables[control.runs_version.load(std::memory_order_relaxed) % 2];
+}
+// Changes the table of runs at once: edit the copy, then show it. Who dies in between has changed nothing.
+RunTable& copy_runs(FileControl& control);
+void show_runs(FileControl& control);
 
 // Recovery would find something in the log. Nobody uses the file any more.
 bool has_undrained(const FileControl& control);

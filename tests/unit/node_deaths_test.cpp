@@ -204,6 +204,41 @@ TEST_F(Deaths, LastToLeaveKeepsWhatADeadRankHasLogged) {
 }
 
 #if PMIO_SINGLE_STEPS
+TEST_F(Deaths, LeaderOfARound) {
+  bool more = true;
+  uint64_t stores = 0;
+  for (; more && !HasFailure(); stores++) {
+    more = dies(
+        stores,
+        [&] {
+          Process self = process(1);
+          File& file = *self.file;
+          // Three runs, the first of which goes when the third comes: the newest is then before the older
+          // one.
+          EXPECT_TRUE(write_all(file, '-') && file.drain().ok());
+          EXPECT_TRUE(write_all(file, 'a') && reads(file, 'a'));
+          file.invalidate_cache();
+          EXPECT_TRUE(write_all(file, 'b') && reads(file, 'b'));
+          return self;
+        },
+        [&] { return process(0); }, [](Process& self) { (void)self.file->drain(); },
+        [&](Process& self) {
+          File& file = *self.file;
+          if (!reads(file, 'b')) return 11;
+          if (!file.drain().ok()) return 12;
+          if (!holds(path, 'b')) return 13;
+          if (!write_all(file, 'c')) return 14;
+          if (!reads(file, 'c')) return 15;
+          if (!file.drain().ok()) return 16;
+          if (!holds(path, 'c')) return 17;
+          return 0;
+        });
+    recover_all();
+    EXPECT_TRUE(holds(path, 'c')) << "after " << stores << " stores";
+  }
+  EXPECT_GT(stores, kFewest);
+}
+
 TEST_F(Deaths, WhoGivesASegmentBack) {
   bool more = true;
   uint64_t stores = 0;
