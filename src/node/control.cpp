@@ -84,6 +84,29 @@ RunTable& copy_runs(FileControl& control) {
 
 void show_runs(FileControl& control) { control.runs_version.fetch_add(1, std::memory_order_release); }
 
+void count_records(FileControl& control) {
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    RankCell& of_rank = control.cells[rank];
+    // First: each of these records is in a cell that is seen below, or was drained when its cell was let go.
+    const uint64_t appended = of_rank.appended.load(std::memory_order_acquire);
+    uint64_t drained = appended;
+    uint64_t merged = appended;
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      const SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
+      const uint64_t first = cell.first.load(std::memory_order_relaxed);
+      const uint32_t published = cell.published.load(std::memory_order_acquire);
+      const uint32_t drained_here = cell.drained.load(std::memory_order_relaxed);
+      const uint32_t merged_here = cell.merged.load(std::memory_order_relaxed);
+      if (drained_here < published) drained = std::min(drained, first + drained_here);
+      if (merged_here < published) merged = std::min(merged, first + merged_here);
+    }
+    of_rank.drained_records.store(drained, std::memory_order_release);
+    of_rank.merged_records.store(merged, std::memory_order_release);
+  }
+}
+
 bool has_undrained(const FileControl& control) {
   if (control.closing.load(std::memory_order_acquire) != 0) return true;
   for (uint32_t rank = 0; rank < control.ranks; rank++) {

@@ -58,6 +58,7 @@ struct alignas(64) SegmentCell {    // a line each: a write touches the one of i
   // All records lie in file bytes [begin, end); nothing yet: [kNothingLogged, 0). Stored before `published`.
   std::atomic<uint64_t> begin;
   std::atomic<uint64_t> end;
+  std::atomic<uint64_t> first;  // RankCell::appended when the segment was taken
 };
 static_assert(sizeof(SegmentCell) == 64);
 
@@ -89,8 +90,9 @@ struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.
   std::atomic<uint32_t> logging;
   // The same: while it reads the target, changes_seen and one more; else 0 (File::Impl::read_gaps).
   std::atomic<uint64_t> reading;
-  alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
-  std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
+  // So many of `appended`, from the first on, are in the target, and in runs (count_records).
+  alignas(64) std::atomic<uint64_t> drained_records;
+  std::atomic<uint64_t> merged_records;
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
   pthread_mutex_t helping[kMaxHelpers];   // robust, process-shared
@@ -166,7 +168,6 @@ struct FileControl {
   std::atomic<uint64_t> ledger_updates;           // that have become durable
   std::atomic<uint64_t> ledger_updates_inverted;  // ~ledger_updates: recovery believes them where both agree
   std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
-  std::atomic<uint64_t> merged_total;  // records in runs, over all ranks
   std::atomic<uint32_t> index_used;    // 1 once somebody has read: drained runs are then worth keeping
   std::atomic<uint64_t> runs_version;  // which table counts: run_table
   std::atomic<uint32_t> drain_wanted;  // a process that cannot write asks those that can
@@ -220,6 +221,10 @@ inline RunTable& run_table(FileControl& control) {
 // Changes the table of runs at once: edit the copy, then show it. Who dies in between has changed nothing.
 RunTable& copy_runs(FileControl& control);
 void show_runs(FileControl& control);
+
+// index_mutex held. Makes RankCell::drained_records and merged_records what the cells say, whatever somebody
+// who has died has made of them.
+void count_records(FileControl& control);
 
 // Recovery would find something in the log. Nobody uses the file any more.
 bool has_undrained(const FileControl& control);

@@ -221,12 +221,10 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
     for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
       SegmentCell& cell = of_rank.segments[c];
       if (cell.salt.load(std::memory_order_acquire) != mark.salt) continue;
-      const uint32_t before = cell.drained.load(std::memory_order_relaxed);
-      const auto now = static_cast<uint32_t>(mark.drained_records);
-      of_rank.drained_records.fetch_add(now - before, std::memory_order_release);
-      cell.drained.store(now, std::memory_order_release);
+      cell.drained.store(static_cast<uint32_t>(mark.drained_records), std::memory_order_release);
     }
   }
+  count_records(*control);
   control->drain_wanted.store(0, std::memory_order_relaxed);
   parts_.index->tidy_locked();
   return {};

@@ -18,12 +18,14 @@ std::string FileIndex::run_name(uint64_t number) const {
 }
 
 uint64_t FileIndex::unmerged() const {
-  uint64_t appended = 0;
+  uint64_t unmerged = 0;
   for (uint32_t rank = 0; rank < control_->ranks; rank++) {
-    appended += control_->cells[rank].appended.load(std::memory_order_acquire);
+    const RankCell& of_rank = control_->cells[rank];
+    // In this order it may be too much, never too little.
+    const uint64_t merged = of_rank.merged_records.load(std::memory_order_acquire);
+    unmerged += of_rank.appended.load(std::memory_order_acquire) - merged;
   }
-  const uint64_t merged = control_->merged_total.load(std::memory_order_acquire);
-  return appended > merged ? appended - merged : 0;
+  return unmerged;
 }
 
 // Calls visit(record, index, rank, cell) for the records of a cell in [from, to). Without the segment,
@@ -52,14 +54,10 @@ static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, u
 
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
   for (const Mark& mark : marks) {
-    RankCell& rank = control_->cells[mark.rank];
-    SegmentCell& cell = rank.segments[mark.cell];
-    const uint32_t before = cell.merged.load(std::memory_order_relaxed);
-    rank.merged_records.fetch_add(mark.merged - before, std::memory_order_release);
     // Release: who sees that a record is merged also sees the run that holds it.
-    cell.merged.store(mark.merged, std::memory_order_release);
+    control_->cells[mark.rank].segments[mark.cell].merged.store(mark.merged, std::memory_order_release);
   }
-  control_->merged_total.fetch_add(records, std::memory_order_release);
+  count_records(*control_);
   count(counters_->merge_records, records);
 }
 
