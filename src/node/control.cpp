@@ -23,7 +23,6 @@ void init_shared_mutex(pthread_mutex_t* mutex) {
 }
 
 void init_control(FileControl* control, uint32_t ranks) {
-  control->magic = kControlMagic;
   control->boot = this_boot();
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
@@ -37,6 +36,8 @@ void init_control(FileControl* control, uint32_t ranks) {
   }
   control->unsynced.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
+  // Last: it says that the rest is there.
+  std::atomic_ref<uint64_t>(control->magic).store(kControlMagic, std::memory_order_release);
 }
 
 RobustLock::RobustLock(pthread_mutex_t& mutex) : mutex_(mutex) { take(pthread_mutex_lock(&mutex_)); }

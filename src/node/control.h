@@ -183,7 +183,7 @@ struct FileControl {
 void init_shared_mutex(pthread_mutex_t* mutex);
 
 size_t control_bytes(uint32_t ranks);
-// Initialises zeroed memory.
+// Initialises memory that is zeroed, or what somebody who died has left of that.
 void init_control(FileControl* control, uint32_t ranks);
 
 // Holds a robust mutex. If its last holder died, the protected state is as that holder left it: every step

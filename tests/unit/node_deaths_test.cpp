@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "log/ledger.h"
+#include "log/target_mark.h"
+#include "node/control.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
 
@@ -201,6 +204,27 @@ TEST_F(Deaths, LastToLeaveKeepsWhatADeadRankHasLogged) {
   other.reset();
   recover_all();
   EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
+}
+
+// What a process leaves that dies while it is the first to open a file, or the last to leave it.
+TEST_F(Deaths, WhoOpensTheFirstTimeOrLeavesTheLastTime) {
+  const std::byte byte{'a'};
+  auto job = join(scratch, 1, 2, 4 << 20, false);
+  const auto use = [&] {
+    auto file = job->open({path, false, {}});
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_TRUE((*file)->append(0, &byte, 1, 0).ok());
+    EXPECT_TRUE((*file)->release().ok());
+  };
+  const std::string key = file_key(*(*TargetFile::open(path, TargetFile::Access::read_only))->identity());
+  ASSERT_TRUE(job->medium().create("file-" + key, control_bytes(2)).ok());
+  use();
+  ASSERT_TRUE(Ledger::create(job->medium(), "ledger-" + key, 2 * kMaxSegments).ok());
+  ASSERT_TRUE(TargetMark::create(job->medium(), "mark-" + key).ok());
+  use();
+  job.reset();
+  EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.log_));
 }
 
 #if PMIO_SINGLE_STEPS
