@@ -48,7 +48,7 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
   segment.published.store(last.writer.records(), std::memory_order_release);
   raise_logged_end(end);
   appends.records += unpublished;
-  cell->appended.store(cell->appended.load(std::memory_order_relaxed) + unpublished,
+  cell->appended.store(segment.first.load(std::memory_order_relaxed) + last.writer.records(),
                        std::memory_order_release);
   unpublished = 0;
   return {};
@@ -171,6 +171,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
   shared.drained.store(0, std::memory_order_relaxed);
   shared.sealed.store(0, std::memory_order_relaxed);
   shared.unordered.store(0, std::memory_order_relaxed);
+  shared.first.store(cell->appended.load(std::memory_order_relaxed), std::memory_order_relaxed);
   shared.begin.store(kNothingLogged, std::memory_order_relaxed);
   shared.end.store(0, std::memory_order_relaxed);
   last_end = UINT64_MAX;

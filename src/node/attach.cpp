@@ -63,19 +63,28 @@ Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
   const std::string name = "file-" + file.key;
   const std::string ledger_name = "ledger-" + file.key;
   auto region = medium->open(name, false);
-  const bool first = !region.ok();
-  if (first) region = medium->create(name, control_bytes(options.ranks), false);
+  // Without the magic: of a process that died while it made it.
+  const auto made = [&] { return reinterpret_cast<FileControl*>((*region)->data())->magic == kControlMagic; };
+  const bool first = !region.ok() || !made();
+  if (!region.ok()) region = medium->create(name, control_bytes(options.ranks), false);
   if (!region.ok()) return region.status();
-  auto ledger = first ? Ledger::create(*medium, ledger_name, size_t{options.ranks} * kMaxSegments)
-                      : Ledger::open(*medium, ledger_name, false);
+  // A process that died while it made these, or while it left the file, has left some. What a ledger tells of
+  // segments that are gone does no harm.
+  auto ledger = Ledger::open(*medium, ledger_name, false);
+  if (first && !ledger.ok())
+    ledger = Ledger::create(*medium, ledger_name, size_t{options.ranks} * kMaxSegments);
   const std::string mark_name = "mark-" + file.key;
-  auto mark = first ? TargetMark::create(*medium, mark_name) : TargetMark::open(*medium, mark_name);
+  // But where the log is kept, a mark is of what nobody looks after any more.
+  if (first && !log_is_kept()) (void)medium->remove(mark_name);
+  auto mark = TargetMark::open(*medium, mark_name);
+  if (first && !mark.ok()) mark = TargetMark::create(*medium, mark_name);
   const std::string layout_name = "layout-" + file.key;
   auto layout =
       first ? share_layout(layout_name, useful_layout(file.target->fd(), hints)) : shared_layout(layout_name);
   if (!ledger.ok() || !mark.ok() || !layout.ok()) {
-    for (const std::string* made : {&name, &ledger_name, &mark_name, &layout_name}) {
-      if (first) (void)medium->remove(*made);
+    // Not the ledger: segments may still need it.
+    for (const std::string* volatile_one : {&name, &layout_name}) {
+      if (first) (void)medium->remove(*volatile_one);
     }
     return !ledger.ok() ? ledger.status() : !mark.ok() ? mark.status() : layout.status();
   }

@@ -23,7 +23,6 @@ void init_shared_mutex(pthread_mutex_t* mutex) {
 }
 
 void init_control(FileControl* control, uint32_t ranks) {
-  control->magic = kControlMagic;
   control->boot = this_boot();
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
@@ -37,6 +36,8 @@ void init_control(FileControl* control, uint32_t ranks) {
   }
   control->unsynced.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
+  // Last: it says that the rest is there.
+  std::atomic_ref<uint64_t>(control->magic).store(kControlMagic, std::memory_order_release);
 }
 
 RobustLock::RobustLock(pthread_mutex_t& mutex) : mutex_(mutex) { take(pthread_mutex_lock(&mutex_)); }
@@ -71,6 +72,40 @@ uint64_t monotonic_ns() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+RunTable& copy_runs(FileControl& control) {
+  const RunTable& now = run_table(control);
+  RunTable& next = control.run_tables[&now == control.run_tables ? 1 : 0];
+  next.bytes_dram = now.bytes_dram;
+  next.count = now.count;
+  std::copy_n(now.runs, now.count, next.runs);
+  return next;
+}
+
+void show_runs(FileControl& control) { control.runs_version.fetch_add(1, std::memory_order_release); }
+
+void count_records(FileControl& control) {
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    RankCell& of_rank = control.cells[rank];
+    // First: each of these records is in a cell that is seen below, or was drained when its cell was let go.
+    const uint64_t appended = of_rank.appended.load(std::memory_order_acquire);
+    uint64_t drained = appended;
+    uint64_t merged = appended;
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      const SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
+      const uint64_t first = cell.first.load(std::memory_order_relaxed);
+      const uint32_t published = cell.published.load(std::memory_order_acquire);
+      const uint32_t drained_here = cell.drained.load(std::memory_order_relaxed);
+      const uint32_t merged_here = cell.merged.load(std::memory_order_relaxed);
+      if (drained_here < published) drained = std::min(drained, first + drained_here);
+      if (merged_here < published) merged = std::min(merged, first + merged_here);
+    }
+    of_rank.drained_records.store(drained, std::memory_order_release);
+    of_rank.merged_records.store(merged, std::memory_order_release);
+  }
 }
 
 bool has_undrained(const FileControl& control) {

@@ -6,7 +6,7 @@
 //   RankCell::appended, logged_end, opens, the owner's fields of SegmentCell: only the rank itself, with
 //   release stores; so a
 //     write touches no cache line that another rank writes.
-//   SegmentCell::merged, FileControl::runs: the holder of index_mutex.
+//   SegmentCell::merged, FileControl::run_tables: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
 //   Round: claim_mutex. Lock order: drain_mutex, helping, index_mutex, claim_mutex.
 //   RankCell::helping: whoever writes windows of a round that another thread leads holds one of its rank's,
@@ -42,7 +42,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x384c5443494f4d50;  // "PMIOCTL8"
+constexpr uint64_t kControlMagic = 0x394c5443494f4d50;  // "PMIOCTL9"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -58,6 +58,7 @@ struct alignas(64) SegmentCell {    // a line each: a write touches the one of i
   // All records lie in file bytes [begin, end); nothing yet: [kNothingLogged, 0). Stored before `published`.
   std::atomic<uint64_t> begin;
   std::atomic<uint64_t> end;
+  std::atomic<uint64_t> first;  // RankCell::appended when the segment was taken
 };
 static_assert(sizeof(SegmentCell) == 64);
 
@@ -89,8 +90,9 @@ struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.
   std::atomic<uint32_t> logging;
   // The same: while it reads the target, changes_seen and one more; else 0 (File::Impl::read_gaps).
   std::atomic<uint64_t> reading;
-  alignas(64) std::atomic<uint64_t> drained_records;  // of `appended`, by the drainer
-  std::atomic<uint64_t> merged_records;               // of `appended`, by the holder of index_mutex
+  // So many of `appended`, from the first on, are in the target, and in runs (count_records).
+  alignas(64) std::atomic<uint64_t> drained_records;
+  std::atomic<uint64_t> merged_records;
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
   pthread_mutex_t helping[kMaxHelpers];   // robust, process-shared
@@ -105,6 +107,12 @@ struct RunRef {
   uint64_t max_stamp;
   uint32_t flags;
   uint32_t reserved;
+};
+
+struct RunTable {
+  uint64_t bytes_dram;  // of runs that are not on the log medium
+  uint32_t count;
+  RunRef runs[kMaxRuns];
 };
 
 // A window of the file (its number: offset / kWindowBytes) in which another node has written: drained records
@@ -160,16 +168,13 @@ struct FileControl {
   std::atomic<uint64_t> ledger_updates;           // that have become durable
   std::atomic<uint64_t> ledger_updates_inverted;  // ~ledger_updates: recovery believes them where both agree
   std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
-  std::atomic<uint64_t> merged_total;  // records in runs, over all ranks
   std::atomic<uint32_t> index_used;    // 1 once somebody has read: drained runs are then worth keeping
-  std::atomic<uint64_t> runs_version;
+  std::atomic<uint64_t> runs_version;  // which table counts: run_table
   std::atomic<uint32_t> drain_wanted;  // a process that cannot write asks those that can
   std::atomic<int32_t> error;          // errno of the last failed drain, 0 after a successful one
   std::atomic<uint64_t> error_number;  // counts failures, so that each process reports each once
   uint64_t next_run;
-  uint64_t run_bytes_dram;  // of runs that are not on the log medium
-  uint32_t run_count;
-  RunRef runs[kMaxRuns];
+  RunTable run_tables[2];
   Round round;
   RankCell cells[];  // ranks of them
 };
@@ -178,7 +183,7 @@ struct FileControl {
 void init_shared_mutex(pthread_mutex_t* mutex);
 
 size_t control_bytes(uint32_t ranks);
-// Initialises zeroed memory.
+// Initialises memory that is zeroed, or what somebody who died has left of that.
 void init_control(FileControl* control, uint32_t ranks);
 
 // Holds a robust mutex. If its last holder died, the protected state is as that holder left it: every step
@@ -208,6 +213,18 @@ constexpr uint32_t segment_rank(uint32_t number) { return number >> 12; }
 constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
 
 uint64_t monotonic_ns();
+
+// index_mutex held.
+inline RunTable& run_table(FileControl& control) {
+  return control.run_tables[control.runs_version.load(std::memory_order_relaxed) % 2];
+}
+// Changes the table of runs at once: edit the copy, then show it. Who dies in between has changed nothing.
+RunTable& copy_runs(FileControl& control);
+void show_runs(FileControl& control);
+
+// index_mutex held. Makes RankCell::drained_records and merged_records what the cells say, whatever somebody
+// who has died has made of them.
+void count_records(FileControl& control);
 
 // Recovery would find something in the log. Nobody uses the file any more.
 bool has_undrained(const FileControl& control);

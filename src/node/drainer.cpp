@@ -104,8 +104,9 @@ Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vect
   round.error.store(0, std::memory_order_relaxed);
   round.in_flight = 0;
   round.run_count = 0;
-  for (uint32_t i = 0; i < control->run_count; i++) {
-    RunRef& ref = control->runs[i];
+  RunTable& table = run_table(*control);
+  for (uint32_t i = 0; i < table.count; i++) {
+    RunRef& ref = table.runs[i];
     ref.flags &= ~kRunDraining;  // left by a leader that died
     if (ref.flags & kRunDrained) continue;
     ref.flags |= kRunDraining;
@@ -201,8 +202,10 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   control->ledger_updates.store(updates, std::memory_order_release);
   control->ledger_updates_inverted.store(~updates, std::memory_order_release);
   RobustLock lock(control->index_mutex);
-  for (uint32_t i = 0; i < control->run_count; i++) {
-    RunRef& ref = control->runs[i];
+  // All at once: a round with some of them only would write what these had overwritten.
+  RunTable& table = copy_runs(*control);
+  for (uint32_t i = 0; i < table.count; i++) {
+    RunRef& ref = table.runs[i];
     if (ref.flags & kRunDraining) ref.flags = (ref.flags & ~kRunDraining) | kRunDrained;
   }
   if (!leftover.entries.empty()) {
@@ -212,18 +215,16 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
     control->floor.store(floor, std::memory_order_release);
     parts_.index->apply_marks_locked(leftover.marks, leftover.entries.size());
   }
-  control->runs_version.fetch_add(1, std::memory_order_release);
+  show_runs(*control);
   for (const LedgerEntry& mark : marks) {
     RankCell& of_rank = control->cells[mark.rank];
     for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
       SegmentCell& cell = of_rank.segments[c];
       if (cell.salt.load(std::memory_order_acquire) != mark.salt) continue;
-      const uint32_t before = cell.drained.load(std::memory_order_relaxed);
-      const auto now = static_cast<uint32_t>(mark.drained_records);
-      of_rank.drained_records.fetch_add(now - before, std::memory_order_release);
-      cell.drained.store(now, std::memory_order_release);
+      cell.drained.store(static_cast<uint32_t>(mark.drained_records), std::memory_order_release);
     }
   }
+  count_records(*control);
   control->drain_wanted.store(0, std::memory_order_relaxed);
   parts_.index->tidy_locked();
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "drain/search.h"
 #include "log/segment.h"
@@ -17,12 +18,14 @@ std::string FileIndex::run_name(uint64_t number) const {
 }
 
 uint64_t FileIndex::unmerged() const {
-  uint64_t appended = 0;
+  uint64_t unmerged = 0;
   for (uint32_t rank = 0; rank < control_->ranks; rank++) {
-    appended += control_->cells[rank].appended.load(std::memory_order_acquire);
+    const RankCell& of_rank = control_->cells[rank];
+    // In this order it may be too much, never too little.
+    const uint64_t merged = of_rank.merged_records.load(std::memory_order_acquire);
+    unmerged += of_rank.appended.load(std::memory_order_acquire) - merged;
   }
-  const uint64_t merged = control_->merged_total.load(std::memory_order_acquire);
-  return appended > merged ? appended - merged : 0;
+  return unmerged;
 }
 
 // Calls visit(record, index, rank, cell) for the records of a cell in [from, to). Without the segment,
@@ -51,14 +54,10 @@ static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, u
 
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
   for (const Mark& mark : marks) {
-    RankCell& rank = control_->cells[mark.rank];
-    SegmentCell& cell = rank.segments[mark.cell];
-    const uint32_t before = cell.merged.load(std::memory_order_relaxed);
-    rank.merged_records.fetch_add(mark.merged - before, std::memory_order_release);
     // Release: who sees that a record is merged also sees the run that holds it.
-    cell.merged.store(mark.merged, std::memory_order_release);
+    control_->cells[mark.rank].segments[mark.cell].merged.store(mark.merged, std::memory_order_release);
   }
-  control_->merged_total.fetch_add(records, std::memory_order_release);
+  count_records(*control_);
   count(counters_->merge_records, records);
 }
 
@@ -114,57 +113,66 @@ Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
   return {};
 }
 
+static void add_run(RunTable& table, const RunRef& ref) {
+  table.runs[table.count++] = ref;
+  if (!(ref.flags & kRunOnMedium)) table.bytes_dram += run_bytes(ref.entries);
+}
+
+static void remove_run(RunTable& table, uint32_t position) {
+  const RunRef ref = table.runs[position];
+  table.runs[position] = table.runs[--table.count];
+  if (!(ref.flags & kRunOnMedium)) table.bytes_dram -= run_bytes(ref.entries);
+}
+
 Result<std::unique_ptr<Region>> FileIndex::create_run_locked(uint64_t number, size_t bytes, uint32_t* flags) {
-  if (control_->run_bytes_dram + bytes > places_.dram_bytes) spill_locked(bytes);
-  if (control_->run_bytes_dram + bytes <= places_.dram_bytes) {
+  if (run_table(*control_).bytes_dram + bytes > places_.dram_bytes) spill_locked(bytes);
+  if (run_table(*control_).bytes_dram + bytes <= places_.dram_bytes) {
     auto region = places_.dram->create(run_name(number), bytes);
-    if (region.ok()) {
-      control_->run_bytes_dram += bytes;
-      return region;
-    }
+    if (region.ok()) return region;
   }
   *flags |= kRunOnMedium;
   return places_.log->create(run_name(number), bytes);
 }
 
 Status FileIndex::add_run_locked(std::vector<Entry>& entries, uint32_t flags) {
-  if (control_->run_count + 8 > kMaxRuns) tidy_locked();
-  if (control_->run_count == kMaxRuns) return Status(Code::busy, "the table of runs is full");
+  if (run_table(*control_).count + 8 > kMaxRuns) tidy_locked();
+  if (run_table(*control_).count == kMaxRuns) return Status(Code::busy, "the table of runs is full");
   const uint64_t number = control_->next_run++;
   auto region = create_run_locked(number, run_bytes(entries.size()), &flags);
   if (!region.ok()) return region.status();
   build_run(entries, (*region)->data());
   const RunHeader& header = RunView((*region)->data()).header();
-  control_->runs[control_->run_count++] =
-      RunRef{number, entries.size(), header.begin, header.end, header.max_stamp_ns, flags, 0};
-  control_->runs_version.fetch_add(1, std::memory_order_release);
+  add_run(copy_runs(*control_),
+          {number, entries.size(), header.begin, header.end, header.max_stamp_ns, flags, 0});
+  show_runs(*control_);
   return {};
 }
 
+// Whoever has the run mapped keeps its mapping.
+void FileIndex::remove_name(const RunRef& ref) {
+  Medium* place = (ref.flags & kRunOnMedium) ? places_.log : places_.dram;
+  (void)place->remove(run_name(ref.number));
+}
+
 void FileIndex::remove_run_locked(uint32_t position) {
-  const RunRef ref = control_->runs[position];
-  control_->runs[position] = control_->runs[--control_->run_count];
-  control_->runs_version.fetch_add(1, std::memory_order_release);
-  // Whoever has the run mapped keeps its mapping; the name goes now.
-  if (ref.flags & kRunOnMedium) {
-    (void)places_.log->remove(run_name(ref.number));
-  } else {
-    control_->run_bytes_dram -= run_bytes(ref.entries);
-    (void)places_.dram->remove(run_name(ref.number));
-  }
+  const RunRef ref = run_table(*control_).runs[position];
+  remove_run(copy_runs(*control_), position);
+  show_runs(*control_);
+  remove_name(ref);
 }
 
 void FileIndex::remove_all_locked() {
-  while (control_->run_count > 0) remove_run_locked(control_->run_count - 1);
+  while (run_table(*control_).count > 0) remove_run_locked(run_table(*control_).count - 1);
 }
 
 // Moves runs to the log medium, largest first, until `bytes` more fit into DRAM.
 void FileIndex::spill_locked(size_t bytes) {
   if (places_.dram == places_.log) return;
-  while (control_->run_bytes_dram + bytes > places_.dram_bytes) {
+  while (run_table(*control_).bytes_dram + bytes > places_.dram_bytes) {
+    RunTable& table = copy_runs(*control_);
     RunRef* largest = nullptr;
-    for (uint32_t i = 0; i < control_->run_count; i++) {
-      RunRef& ref = control_->runs[i];
+    for (uint32_t i = 0; i < table.count; i++) {
+      RunRef& ref = table.runs[i];
       if (!(ref.flags & (kRunOnMedium | kRunDraining)) &&
           (largest == nullptr || ref.entries > largest->entries)) {
         largest = &ref;
@@ -177,11 +185,12 @@ void FileIndex::spill_locked(size_t bytes) {
     auto region = places_.log->create(run_name(number), run_bytes(largest->entries));
     if (!region.ok()) return;
     std::memcpy((*region)->data(), (*mapping)->region->data(), run_bytes(largest->entries));
-    (void)places_.dram->remove(run_name(largest->number));
-    control_->run_bytes_dram -= run_bytes(largest->entries);
+    const RunRef spilled = *largest;
+    table.bytes_dram -= run_bytes(spilled.entries);
     largest->number = number;
     largest->flags |= kRunOnMedium;
-    control_->runs_version.fetch_add(1, std::memory_order_release);
+    show_runs(*control_);
+    remove_name(spilled);
   }
 }
 
@@ -190,8 +199,9 @@ void FileIndex::spill_locked(size_t bytes) {
 // ones.
 bool FileIndex::compact_locked(uint32_t drained) {
   std::vector<RunRef> candidates;
-  for (uint32_t i = 0; i < control_->run_count; i++) {
-    const RunRef& ref = control_->runs[i];
+  const RunTable& before = run_table(*control_);
+  for (uint32_t i = 0; i < before.count; i++) {
+    const RunRef& ref = before.runs[i];
     if (!(ref.flags & kRunDraining) && (ref.flags & kRunDrained) == drained) candidates.push_back(ref);
   }
   if (candidates.size() <= kTidyRuns) return false;
@@ -213,53 +223,62 @@ bool FileIndex::compact_locked(uint32_t drained) {
   const uint64_t floor = control_->floor.load(std::memory_order_relaxed);
   std::vector<Entry> entries =
       merge_runs(views, [&](const Entry& entry) { return drained == 0 || entry.stamp_ns > floor; });
-  const uint32_t before = control_->run_count;
+  std::optional<RunRef> merged;
   if (!entries.empty()) {
-    if (control_->run_count == kMaxRuns) return false;
+    if (run_table(*control_).count == kMaxRuns) return false;
     uint32_t flags = drained;
     const uint64_t number = control_->next_run++;
     auto region = create_run_locked(number, run_bytes(entries.size()), &flags);
     if (!region.ok()) return false;
     build_run(entries, (*region)->data());
     const RunHeader& header = RunView((*region)->data()).header();
-    // One entry of the table changes hands at a time; seen from outside under index_mutex only.
-    control_->runs[control_->run_count++] =
-        RunRef{number, entries.size(), header.begin, header.end, header.max_stamp_ns, flags, 0};
+    merged = {number, entries.size(), header.begin, header.end, header.max_stamp_ns, flags, 0};
   }
-  for (size_t i = 0; i < taken; i++) {
-    for (uint32_t k = 0; k < before; k++) {
-      if (control_->runs[k].number == candidates[i].number) {
-        remove_run_locked(k);
-        break;
-      }
-    }
+  // Behind create_run_locked, which may change the table.
+  RunTable& table = copy_runs(*control_);
+  std::vector<RunRef> gone;
+  for (uint32_t i = table.count; i-- > 0;) {
+    const bool taken_in = std::any_of(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(taken),
+                                      [&](const RunRef& ref) { return ref.number == table.runs[i].number; });
+    if (!taken_in) continue;
+    gone.push_back(table.runs[i]);
+    remove_run(table, i);
   }
+  if (merged) add_run(table, *merged);
+  show_runs(*control_);
+  for (const RunRef& ref : gone) remove_name(ref);
   return true;
 }
 
 void FileIndex::tidy_locked() {
-  const uint64_t floor = control_->floor.load(std::memory_order_relaxed);
-  for (uint32_t i = control_->run_count; i-- > 0;) {
-    const RunRef& ref = control_->runs[i];
-    if ((ref.flags & kRunDrained) && ref.max_stamp <= floor) remove_run_locked(i);
-  }
+  remove_concealed_locked();
   if (control_->index_used.load(std::memory_order_relaxed) == 0) {
     // Nobody reads: drained runs are only kept as long as they cost nothing.
+    const RunTable& table = run_table(*control_);
     uint32_t drained = 0;
-    for (uint32_t i = 0; i < control_->run_count; i++) drained += control_->runs[i].flags & kRunDrained;
+    uint64_t newest = control_->floor.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < table.count; i++) {
+      if (!(table.runs[i].flags & kRunDrained)) continue;
+      drained++;
+      newest = std::max(newest, table.runs[i].max_stamp);
+    }
     if (drained > kMaxRuns / 4) {
-      uint64_t newest = floor;
-      for (uint32_t i = control_->run_count; i-- > 0;) {
-        if (!(control_->runs[i].flags & kRunDrained)) continue;
-        newest = std::max(newest, control_->runs[i].max_stamp);
-        remove_run_locked(i);
-      }
       control_->floor.store(newest, std::memory_order_release);
+      remove_concealed_locked();
     }
   } else {
     compact_locked(kRunDrained);
   }
   compact_locked(0);
+}
+
+// Drained runs that are not served any more.
+void FileIndex::remove_concealed_locked() {
+  const uint64_t floor = control_->floor.load(std::memory_order_relaxed);
+  for (uint32_t i = run_table(*control_).count; i-- > 0;) {
+    const RunRef& ref = run_table(*control_).runs[i];
+    if ((ref.flags & kRunDrained) && ref.max_stamp <= floor) remove_run_locked(i);
+  }
 }
 
 Result<std::shared_ptr<FileIndex::Mapping>> FileIndex::open_run(uint64_t number) {
@@ -287,8 +306,9 @@ Status FileIndex::refresh() {
   if (control_->runs_version.load(std::memory_order_acquire) == seen_version_) return {};
   RobustLock lock(control_->index_mutex);
   std::vector<Listed> listed;
-  for (uint32_t i = 0; i < control_->run_count; i++) {
-    const RunRef& ref = control_->runs[i];
+  const RunTable& table = run_table(*control_);
+  for (uint32_t i = 0; i < table.count; i++) {
+    const RunRef& ref = table.runs[i];
     Listed entry{ref, nullptr};
     for (const Listed& known : listed_) {
       if (known.ref.number == ref.number) entry.mapping = known.mapping;

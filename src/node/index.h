@@ -80,6 +80,8 @@ class FileIndex {
   Result<std::shared_ptr<Mapping>> open_run(uint64_t number);
   std::string run_name(uint64_t number) const;
   Result<std::unique_ptr<Region>> create_run_locked(uint64_t number, size_t bytes, uint32_t* flags);
+  void remove_name(const RunRef& ref);
+  void remove_concealed_locked();
   void spill_locked(size_t bytes);
   bool compact_locked(uint32_t drained);
 

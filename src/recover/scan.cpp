@@ -86,12 +86,14 @@ void examine_records(bool judge_damage, const ControlEvidence* control, SegmentI
     if (reader.valid(i, false)) count_record(reader.record(i), true, segment);
   }
   segment->records = segment->drained = claimed;
-  uint32_t next = claimed;
-  for (; next < slots && reader.valid(next, judge_damage); next++)
-    count_record(reader.record(next), false, segment);
-  if (!judge_damage) return;
   const ControlEvidence::Cell* cell =
       control == nullptr ? nullptr : control->find(segment->rank, segment->salt);
+  // What the rank had not returned from when it died, other ranks may have overwritten since, and drained.
+  const uint64_t end = cell == nullptr ? slots : std::min<uint64_t>(slots, cell->published);
+  uint32_t next = claimed;
+  for (; next < end && reader.valid(next, judge_damage); next++)
+    count_record(reader.record(next), false, segment);
+  if (!judge_damage) return;
   segment->damage = find_damage(reader, next, cell, control != nullptr);
 }
 

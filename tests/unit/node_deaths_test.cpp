@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "log/ledger.h"
+#include "log/target_mark.h"
+#include "node/control.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
 
@@ -203,7 +206,65 @@ TEST_F(Deaths, LastToLeaveKeepsWhatADeadRankHasLogged) {
   EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
 }
 
+// What a process leaves that dies while it is the first to open a file, or the last to leave it.
+TEST_F(Deaths, WhoOpensTheFirstTimeOrLeavesTheLastTime) {
+  const std::byte byte{'a'};
+  auto job = join(scratch, 1, 2, 4 << 20, false);
+  const auto use = [&] {
+    auto file = job->open({path, false, {}});
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_TRUE((*file)->append(0, &byte, 1, 0).ok());
+    EXPECT_TRUE((*file)->release().ok());
+  };
+  const std::string key = file_key(*(*TargetFile::open(path, TargetFile::Access::read_only))->identity());
+  ASSERT_TRUE(job->medium().create("file-" + key, control_bytes(2)).ok());
+  use();
+  ASSERT_TRUE(Ledger::create(job->medium(), "ledger-" + key, 2 * kMaxSegments).ok());
+  ASSERT_TRUE(TargetMark::create(job->medium(), "mark-" + key).ok());
+  use();
+  job.reset();
+  EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.log_));
+}
+
 #if PMIO_SINGLE_STEPS
+TEST_F(Deaths, LeaderOfARound) {
+  bool more = true;
+  uint64_t stores = 0;
+  for (; more && !HasFailure(); stores++) {
+    more = dies(
+        stores,
+        [&] {
+          Process self = process(1);
+          File& file = *self.file;
+          // Three runs, the first of which goes when the third comes: the newest is then before the older
+          // one.
+          EXPECT_TRUE(write_all(file, '-') && file.drain().ok());
+          EXPECT_TRUE(write_all(file, 'a') && reads(file, 'a'));
+          file.invalidate_cache();
+          EXPECT_TRUE(write_all(file, 'b') && reads(file, 'b'));
+          return self;
+        },
+        [&] { return process(0); }, [](Process& self) { (void)self.file->drain(); },
+        [&](Process& self) {
+          File& file = *self.file;
+          if (!reads(file, 'b')) return 11;
+          if (!file.drain().ok()) return 12;
+          if (!holds(path, 'b')) return 13;
+          for (const char value : {'c', 'd'}) {
+            if (!write_all(file, value)) return 14;
+            if (!reads(file, value)) return 15;
+            if (!file.drain().ok()) return 16;
+            if (!holds(path, value)) return 17;
+          }
+          return 0;
+        });
+    recover_all();
+    EXPECT_TRUE(holds(path, 'd')) << "after " << stores << " stores";
+  }
+  EXPECT_GE(stores, kFewest);
+}
+
 TEST_F(Deaths, WhoGivesASegmentBack) {
   bool more = true;
   uint64_t stores = 0;
@@ -218,6 +279,34 @@ TEST_F(Deaths, WhoGivesASegmentBack) {
         [](Process& self) { (void)self.file->release(); },
         [&](Process& self) {
           if (!write_all(*self.file, 'b') || !reads(*self.file, 'b')) return 11;
+          if (!self.file->drain().ok()) return 12;
+          return holds(path, 'b') ? 0 : 13;
+        });
+    recover_all();
+    EXPECT_TRUE(holds(path, 'b')) << "after " << stores << " stores";
+  }
+  EXPECT_GT(stores, kFewest);
+}
+
+// What it had not returned from, others have overwritten since.
+TEST_F(Deaths, WhoLogs) {
+  bool more = true;
+  uint64_t stores = 0;
+  for (; more && !HasFailure(); stores++) {
+    more = dies(
+        stores, [&] { return process(1); },
+        [&] {
+          Process self = process(0);
+          const std::byte other{'-'};
+          EXPECT_TRUE(self.file->append(kBytes, &other, 1, 0).ok());
+          return self;
+        },
+        [](Process& self) {
+          const std::vector<std::byte> bytes(kBytes, std::byte{'a'});
+          (void)self.file->append(0, bytes.data(), bytes.size(), 0);
+        },
+        [&](Process& self) {
+          if (!write_all(*self.file, 'b')) return 11;
           if (!self.file->drain().ok()) return 12;
           return holds(path, 'b') ? 0 : 13;
         });
