@@ -35,6 +35,9 @@ static void bind_once(void) {
   pthread_once(&once, bind);
 }
 
+/* While there is one thread: later another one may be changing the environment. */
+__attribute__((constructor)) static void bind_at_load(void) { bind_once(); }
+
 static void found_nothing(void) {
   if (++empty_polls < kPollsBeforeSleep) return;
   struct timespec pause = {0, sleep_ns};

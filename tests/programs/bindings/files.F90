@@ -164,6 +164,7 @@ contains
     call say_error('preallocate', ierror)
     call MPI_File_get_size(file, size, ierror)
     call say('size after set_size and preallocate', size)
+    call MPI_Barrier(MPI_COMM_WORLD, ierror)  ! before the others write on: a sync need not wait for anybody
     call MPI_File_sync(file, ierror)
     call say_error('sync', ierror)
   end subroutine
