@@ -139,7 +139,7 @@ void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t 
   const uint32_t crc = region_->copy_checksummed(data_end_, data, bytes, 0);
   put_record(where, crc, data_end_, stamp_ns, call, last_of_call);
   data_end_ = aligned(data_end_ + bytes);
-  prefetch_to_write(region_->data() + data_end_, bytes);  // where the next such record will go
+  prefetch_to_write(after_next(region_->data() + data_end_, bytes), bytes);
 }
 
 void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t data_position,

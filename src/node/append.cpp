@@ -233,9 +233,9 @@ bool File::Impl::free_oldest_drained() {
 Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
   Impl& impl = *impl_;
   if (bytes == 0) return {};
-  // The data's first bytes come from memory while the clock is read, which waits for all other loads.
-  prefetch_to_read(data, bytes);
   std::lock_guard lock(impl.append_mutex);
+  // Comes from memory while the clock is read, which waits for all other loads.
+  prefetch_to_read(impl.sources.next(data, bytes), bytes);
   const uint64_t stamp = impl.next_stamp();
   const uint64_t begin_ns = impl.begin_ns();
   for (uint64_t left = bytes; left > 0;) {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "log/call_stamp.h"
 #include "log/segment.h"
 #include "node/drainer.h"
@@ -124,6 +125,7 @@ struct File::Impl {
   std::atomic<uint32_t> table_cell{kNoCell};  // of the last segment, if it was taken for its open table alone
   uint64_t last_end = 0;                      // file byte behind the last record of the open segment
   AppendTally appends;
+  PrefetchSequence sources;  // the program's buffers
 
   // Reading: scratch memory per thread would be kept for ever; one set, one reader at a time, is enough.
   std::mutex read_mutex;
@@ -137,6 +139,7 @@ struct File::Impl {
   uint64_t scanned = 0;     // unmerged records that reads had to look at since the last merge
   bool index_full = false;  // one of these failed
   ReadTally reads;
+  PrefetchSequence destinations;  // the program's buffers
 
   ~Impl();
   void leave();

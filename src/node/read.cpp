@@ -74,7 +74,7 @@ bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
   if (!FileEntrySource(control, job->map.get()).locate(entry, &located)) return false;
   std::memcpy(out, located.data + (a - entry.offset), b - a);
   // Who reads a file in order mostly finds it in the order in which it was logged.
-  prefetch_to_read(located.data + (b - entry.offset), b - a);
+  prefetch_to_read(after_next(located.data + (b - entry.offset), b - a), b - a);
   reads.log_bytes += b - a;
   return true;
 }
@@ -217,7 +217,6 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
   Impl& impl = *impl_;
   *got = 0;
   if (!ever_logged()) return impl.read_target(offset, data, bytes, got, collective);
-  prefetch_to_write(data, bytes);  // comes from memory while the log is searched
   uint64_t n = bytes;
   if (spans_nodes()) {
     uint64_t end = 0;
@@ -235,6 +234,8 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
     n = offset >= *size ? 0 : std::min(bytes, *size - offset);
   }
   std::unique_lock lock(impl.read_mutex);
+  // Comes from memory while the log is searched.
+  prefetch_to_write(impl.destinations.next(data, bytes), bytes);
   const ReadCount read_count(impl.reads, collective);
   PMIO_TRY(impl.read_contiguous(offset, data, n));
   *got = n;
