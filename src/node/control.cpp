@@ -1,5 +1,7 @@
 #include "node/control.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
@@ -84,6 +86,11 @@ RunTable& copy_runs(FileControl& control) {
 }
 
 void show_runs(FileControl& control) { control.runs_version.fetch_add(1, std::memory_order_release); }
+
+bool RankCell::died() const {
+  return attached.load(std::memory_order_acquire) != 0 &&
+         kill(process.load(std::memory_order_relaxed), 0) != 0 && errno == ESRCH;
+}
 
 void count_records(FileControl& control) {
   for (uint32_t rank = 0; rank < control.ranks; rank++) {

@@ -96,6 +96,7 @@ struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
   pthread_mutex_t helping[kMaxHelpers];   // robust, process-shared
+  bool died() const;                      // while it had the file open
 };
 
 enum RunFlags : uint32_t { kRunDrained = 1, kRunDraining = 2, kRunOnMedium = 4 };

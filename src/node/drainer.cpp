@@ -1,6 +1,5 @@
 #include "node/drainer.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -354,9 +353,7 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
 
 bool Drainer::some_rank_died() const {
   for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
-    const RankCell& cell = parts_.control->cells[rank];
-    if (cell.attached.load(std::memory_order_acquire) == 0) continue;
-    if (kill(cell.process.load(std::memory_order_relaxed), 0) != 0 && errno == ESRCH) return true;
+    if (parts_.control->cells[rank].died()) return true;
   }
   return false;
 }

@@ -177,24 +177,30 @@ Status File::take_error() {
   return Status::from_errno(error, "cannot drain the log to '" + impl_->path + "'");
 }
 
+bool File::Impl::looks_after_it() const {
+  for (uint32_t rank = 0; rank < job->options.rank; rank++) {
+    const RankCell& cell = control->cells[rank];
+    if (cell.attached.load(std::memory_order_relaxed) != 0 && !cell.died()) return false;
+  }
+  return true;
+}
+
 void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
   Impl& impl = *impl_;
   if (impl.target->access() == TargetFile::Access::read_only) return;
   uint64_t appended = 0;
   uint64_t drained = 0;
-  bool leader = true;  // the lowest rank that has the file open looks after it when all are idle
   for (uint32_t rank = 0; rank < impl.control->ranks; rank++) {
     const RankCell& cell = impl.control->cells[rank];
     appended += cell.appended.load(std::memory_order_acquire);
     drained += cell.drained_records.load(std::memory_order_acquire);
-    if (rank < impl.job->options.rank && cell.attached.load(std::memory_order_relaxed) != 0) leader = false;
   }
   const uint64_t now = monotonic_ns();
   Impl::Watch& watch = impl.watch;
   if (appended != watch.appended) watch.changed_ns = now;
   watch.appended = appended;
   if (appended == drained || now < watch.retry_ns) return;
-  const bool idle = leader && now - watch.changed_ns > idle_ns;
+  const bool idle = now - watch.changed_ns > idle_ns && impl.looks_after_it();
   if (!filling && !idle && impl.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
   const Status status = spans_nodes() ? impl.drain_what_can_be() : impl.drainer->drain();
   // Of what other nodes' ranks have not come to yet nothing can be drained, however often it is asked for.

@@ -108,6 +108,7 @@ struct File::Impl {
     uint64_t retry_ns = 0;
   };
   Watch watch;
+  bool looks_after_it() const;  // when all are idle: the lowest rank that has the file open
 
   // Appending: one thread of the rank at a time.
   std::mutex append_mutex;

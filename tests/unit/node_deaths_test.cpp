@@ -227,6 +227,27 @@ TEST_F(Deaths, WhoOpensTheFirstTimeOrLeavesTheLastTime) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch.log_));
 }
 
+TEST_F(Deaths, WhoWasToDrainWhenAllAreIdle) {
+  const std::byte byte{'a'};
+  const pid_t victim = fork();
+  if (victim == 0) {
+    Process self = process(0);
+    if (!self.file->append(0, &byte, 1, 0).ok()) _exit(1);
+    stage->ready = true;
+    for (;;) pause();
+  }
+  await(stage->ready);
+  auto job = join(scratch, 1, 2, 4 << 20, true);
+  auto file = *job->open({path, false, {}});
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
+  EXPECT_TRUE(file->append(1, &byte, 1, 0).ok());
+  const std::vector<std::byte> both(2, byte);
+  for (int wait = 0; wait < 3000 && contents(path) != both; wait++) usleep(10'000);
+  EXPECT_EQ(contents(path), both);
+  EXPECT_TRUE(file->release().ok());
+}
+
 #if PMIO_SINGLE_STEPS
 TEST_F(Deaths, LeaderOfARound) {
   bool more = true;
