@@ -28,15 +28,16 @@ struct Member {
   std::shared_ptr<File> file;
 };
 
-// Has no room for an index.
+// Has no room for an index, until there is some.
 class WithoutRuns : public Medium {
  public:
+  static inline std::atomic<bool> has_room{false};
   explicit WithoutRuns(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
   MediumKind kind() const override { return medium_->kind(); }
   Durability durability() const override { return medium_->durability(); }
   const std::string& directory() const override { return medium_->directory(); }
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
-    if (name.starts_with("run-")) return Status(Code::no_space, "no room for a run", ENOSPC);
+    if (name.starts_with("run-") && !has_room) return Status(Code::no_space, "no room for a run", ENOSPC);
     return medium_->create(name, size_bytes, lasting);
   }
   Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
@@ -181,26 +182,68 @@ class ClusterTest : public testing::Test {
 
 class ClusterWithoutIndexTest : public ClusterTest {
  protected:
-  ClusterWithoutIndexTest() { open_log_ = open_without_runs; }
+  ClusterWithoutIndexTest() {
+    open_log_ = open_without_runs;
+    WithoutRuns::has_room = false;
+  }
+  // Of which the first node alone has bytes: so many that who reads would rather have them in a run.
+  void write_on_first_node(uint64_t calls) {
+    for (uint64_t call = 1; call <= calls; call++) {
+      for (uint32_t rank = 0; rank < kRanks; rank++) {
+        if (rank < kRanksOfNode) {
+          write(rank, call, 100'000);
+        } else {
+          members_[rank].file->begin_call();
+          members_[rank].file->end_call();
+        }
+      }
+    }
+  }
 };
 
 // The leader, whose part in the round looks for what it may serve from the log.
 TEST_F(ClusterWithoutIndexTest, WhoReadsDrainsWhatCannotBeIndexed) {
-  for (uint64_t call = 1; call <= 300; call++) {
-    for (uint32_t rank = 0; rank < kRanks; rank++) {
-      if (rank < kRanksOfNode) {
-        write(rank, call, 100'000);
-      } else {
-        members_[rank].file->begin_call();
-        members_[rank].file->end_call();
-      }
-    }
-  }
+  write_on_first_node(300);
   // Whose coordinator is gone: what is up to its cut may be merged from now on.
   ASSERT_TRUE(NodeRound::begin(members_[0].file, call_stamp(301, 0)).ok());
   expect_read(0);
   EXPECT_TRUE(members_[1].file->all_drained_here());
   expect_read(1);
+  expect_file();
+}
+
+// Who reads during the round finds room for what the round has in no run.
+TEST_F(ClusterWithoutIndexTest, WhatIsDrainedWithoutARunIsNotServedOrDrainedOnceMore) {
+  write_on_first_node(300);
+  {
+    auto round = NodeRound::begin(members_[0].file, call_stamp(301, 0));
+    ASSERT_TRUE(round.ok());
+    WithoutRuns::has_room = true;
+    expect_read(1);
+    NodeRound::Stream stream;
+    for (const NodeRound::Window& window : (*round)->windows()) {
+      bool overlap = false;
+      ASSERT_TRUE((*round)->write(stream, window.number, {}, &overlap).ok());
+    }
+    ASSERT_TRUE((*round)->sync().ok());
+    ASSERT_TRUE((*round)->finish({}).ok());
+    (*round)->end();
+  }
+  expect_file();
+  for (Member& member : members_) {  // what follows such a call goes past the log
+    member.file->begin_call(false);
+    member.file->end_call();
+  }
+  const std::vector<std::byte> data(50'000, std::byte{0x5a});
+  ASSERT_TRUE(write_independent(kRanks - 1, 1000, data).ok());
+  oracle_.write(1000, data.data(), data.size());
+  for (const uint32_t rank : {0u, 1u, 3u}) expect_read(rank);
+  write(0, 302, 1);
+  for (uint32_t rank = 1; rank < kRanks; rank++) {
+    members_[rank].file->begin_call();
+    members_[rank].file->end_call();
+  }
+  drain_all();
   expect_file();
 }
 
