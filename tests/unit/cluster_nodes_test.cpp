@@ -1,5 +1,6 @@
 // Several nodes in one process, each with jobs, a log directory and a leader of its own: what is read and
 // what is in the file, and what becomes of a node that is alone.
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,15 @@
 #include "node/pool.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
+
+namespace {
+std::atomic<int> next_sync_fails{0};  // with this errno, once: so the kernel tells of bytes that are lost
+}
+
+extern "C" int fdatasync(int fd) {
+  errno = next_sync_fails.exchange(0);
+  return errno != 0 ? -1 : static_cast<int>(syscall(SYS_fdatasync, fd));
+}
 
 namespace pmio {
 namespace {
@@ -426,6 +436,30 @@ TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotSta
   drain_all();
   ASSERT_TRUE(members_[3].file->read(0, found.data(), found.size(), &got).ok());
   EXPECT_TRUE(found == data);
+}
+
+// Lost are the round's bytes, or those that a rank has written past the log: the round cannot know.
+TEST_F(ClusterTest, WhatIsLostIsToldToWhoeverMayHaveWrittenIt) {
+  write_all(1, 10'000);
+  for (Member& member : members_) {  // what follows such a call goes past the log
+    member.file->begin_call(false);
+    member.file->end_call();
+  }
+  auto round = NodeRound::begin(members_[0].file, call_stamp(1, 1));
+  ASSERT_TRUE(round.ok());
+  next_sync_fails = EIO;
+  EXPECT_FALSE(members_[0].file->sync_target().ok());
+  EXPECT_EQ((*round)->sync().system_errno(), EIO) << "of which somebody else has been told";
+  round->reset();
+
+  ASSERT_TRUE(drain(0).ok());
+  round = NodeRound::begin(members_[0].file, call_stamp(1, 1));
+  ASSERT_TRUE(round.ok());
+  ASSERT_TRUE(write_independent(1, 50'000, std::vector<std::byte>(100)).ok());
+  next_sync_fails = EIO;
+  EXPECT_EQ((*round)->sync().system_errno(), EIO);
+  round->reset();
+  for (const uint32_t rank : {0u, 1u}) EXPECT_EQ(members_[rank].file->sync().system_errno(), EIO) << rank;
 }
 
 // Stamps have so many numbers.
