@@ -240,5 +240,7 @@ void conceal_window(FileControl& control, uint64_t number, uint64_t stamp);
 // Up to which stamp drained records of [a, b) are not served: the floor, or what conceal_window has made of
 // it.
 uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b);
+// The same of that of their windows where the most is served.
+uint64_t concealed_throughout(const FileControl& control, uint64_t a, uint64_t b);
 
 }  // namespace pmio

@@ -462,6 +462,34 @@ TEST_F(ClusterTest, WhatIsLostIsToldToWhoeverMayHaveWrittenIt) {
   for (const uint32_t rank : {0u, 1u}) EXPECT_EQ(members_[rank].file->sync().system_errno(), EIO) << rank;
 }
 
+// Of a write past the log that spans windows, one of which other nodes have written to before.
+TEST_F(ClusterTest, NoWindowOfAWritePastTheLogIsServedFromAnotherNodesLog) {
+  const std::vector<std::byte> old(100, std::byte{1}), later(200, std::byte{2});
+  std::vector<std::byte> found(200);
+  uint64_t got = 0;
+  uint32_t call = 0;
+  for (const uint64_t offset : {kWindowBytes - 100, kWindowBytes}) {
+    call++;
+    for (uint32_t rank = 0; rank < kRanks; rank++) {
+      File& file = *members_[rank].file;
+      file.begin_call(call == 1);  // what follows one that is only started goes past the log
+      if (rank == 5) {
+        ASSERT_TRUE(file.append(offset, old.data(), old.size(), CallNumber(0, call, false)).ok());
+      }
+      file.end_call();
+    }
+  }
+  ASSERT_TRUE(drain(0).ok());
+  ASSERT_TRUE(write_independent(3, kWindowBytes, old).ok());
+  ASSERT_TRUE(write_independent(3, kWindowBytes - 100, later).ok());
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    ASSERT_TRUE(members_[rank].file->read(kWindowBytes - 100, found.data(), 100, &got).ok());
+    EXPECT_EQ(found.front(), later.front()) << rank;
+    ASSERT_TRUE(members_[rank].file->read(kWindowBytes - 100, found.data(), 200, &got).ok());
+    EXPECT_TRUE(found == later) << rank;
+  }
+}
+
 // Stamps have so many numbers.
 TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
   for (Member& member : members_) ASSERT_TRUE(member.file->join_nodes(kNumber, kLastCall - 3, 0, 0).ok());
