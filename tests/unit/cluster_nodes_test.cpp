@@ -13,6 +13,7 @@
 #include "node/node_round.h"
 #include "node/pool.h"
 #include "node_fixture.h"
+#include "peer/frame.h"
 #include "recover/recover.h"
 
 namespace {
@@ -642,6 +643,26 @@ TEST_F(RoundPartTest, GivesTheNextOneWay) {
   EXPECT_EQ(head.next, 0u);
   ASSERT_EQ(bodies.size(), kRanksOfNode);
   for (const PieceBody& body : bodies) EXPECT_TRUE(sensible(body.range, 0));
+}
+
+// However many small pieces there are in however many windows.
+TEST_F(RoundPartTest, TellsWhatItHasInOneMessage) {
+  constexpr uint64_t kPieces = 70'000 * NodeRound::kMostIntervals;
+  constexpr int64_t kStride = kWindowBytes / NodeRound::kMostIntervals;
+  Pattern sparse;
+  sparse.add({0, 1, kStride, kPieces});
+  sparse.finish(kPieces * kStride);
+  const Pattern memory = Pattern::bytes(kPieces);
+  const std::vector<std::byte> data(kPieces);
+  PatternCursor to(sparse, 0, 0), from(memory, 0, 0);
+  File& file = *members_[kRanksOfNode].file;
+  file.begin_call();
+  ASSERT_TRUE(file.append(to, from, data.data(), data.size(), CallNumber(0, 2, false)).ok());
+  file.end_call();
+  const MessageWriter body = MessageWriter().put(call_stamp(2, 0));
+  MessageWriter answer;
+  ASSERT_TRUE(part_->plan(kNumber, MessageReader(body.bytes()), &answer).ok());
+  EXPECT_LE(answer.size(), kMaxPayload);
 }
 
 TEST_F(RoundPartTest, BelievesNoNonsense) {
