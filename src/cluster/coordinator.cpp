@@ -67,7 +67,8 @@ void Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
     for (size_t i = 0; i < waiters_.size(); i++) {
       Waiter& waiter = waiters_[i];
       const uint64_t reached = waiter.all ? then.finished : stamp_calls(then.cut);
-      const bool done = i < asked && waiter.file == file && (!status.ok() || waiter.calls <= reached);
+      const uint64_t wanted = std::min(waiter.calls, kLastCall);  // of later ones nothing is logged
+      const bool done = i < asked && waiter.file == file && (!status.ok() || wanted <= reached);
       if (done)
         over.push_back(std::move(waiter));
       else
@@ -108,7 +109,11 @@ Status Coordinator::poll(uint64_t file, Poll* now) {
     all.clock = std::max(all.clock, answer.clock);
     now->undrained = now->undrained || answer.undrained != 0;
   }
-  if (all.finished == UINT64_MAX) return {};  // nobody has it open any more
+  if (all.finished == UINT64_MAX) {
+    // Who leads a node lets go of it only when all is drained there: who asks has been overtaken by that.
+    now->finished = now->cut = UINT64_MAX;
+    return {};
+  }
   now->finished = std::min(all.finished, kLastCall);
   // Of the call that some are in, others' independent writes before it may still come: they will find that
   // they are late (File::Impl::independent_stamp).

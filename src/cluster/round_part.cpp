@@ -12,6 +12,7 @@
 namespace pmio {
 
 constexpr size_t kMostAnswerBytes = 16 << 20;
+constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
 
 struct RoundPart::Fetched {
   std::deque<std::vector<std::byte>> answers;  // what the pieces point into
@@ -59,8 +60,14 @@ Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answe
   auto round = NodeRound::begin(file, cut);
   if (!round.ok()) return round.status();
   answer->put(uint64_t{round.value()->windows().size()});
-  for (const NodeRound::Window& window : round.value()->windows())
-    answer->put(window.number).put(uint64_t{window.exact}).put_list(std::span<const Interval>(window.pieces));
+  size_t intervals = 0;
+  for (const NodeRound::Window& window : round.value()->windows()) {
+    const Interval span{window.pieces.front().begin, window.pieces.back().end};
+    intervals += window.pieces.size();
+    const bool told = intervals <= kMostPlanned;
+    answer->put(window.number).put(uint64_t{told && window.exact});
+    answer->put_list(told ? std::span<const Interval>(window.pieces) : std::span(&span, 1));
+  }
   std::lock_guard lock(mutex_);
   round_ = std::move(round.value());
   file_ = number;

@@ -71,6 +71,15 @@ Status check_regular(const struct stat& info, const std::string& path) {
                 "'" + path + "' is not a regular file; pmio only takes over regular files");
 }
 
+// 0, or an errno.
+int sync_data(int fd) {
+  int result;
+  do {
+    result = fdatasync(fd);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
 int open_retrying(const char* path, int flags) {
   int fd;
   do {
@@ -151,8 +160,11 @@ Result<FileIdentity> identity_of(const std::string& path) {
   return identity_at(AT_FDCWD, path.c_str(), 0, path);
 }
 
-Result<uint64_t> TargetFile::size_bytes(bool fresh) const {
-  if (fresh) (void)fdatasync(fd_);  // an error of earlier writes comes up again where it matters
+Result<uint64_t> TargetFile::size_bytes(bool fresh) {
+  if (fresh) {
+    const std::lock_guard lock(sync_mutex_);
+    if (const int error = sync_data(fd_); error != 0) untold_ = error;
+  }
   struct statx info;
   const int flags = AT_EMPTY_PATH | (fresh ? AT_STATX_FORCE_SYNC : 0);
   if (statx(fd_, "", flags, STATX_SIZE, &info) != 0)
@@ -280,11 +292,18 @@ Status TargetFile::flush() {
 }
 
 Status TargetFile::sync() {
-  int result;
-  do {
-    result = fdatasync(fd_);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? Status() : Status::from_errno(errno, what("cannot sync", path_));
+  const std::lock_guard lock(sync_mutex_);
+  int error = sync_data(fd_);
+  if (error == 0) error = untold_;
+  untold_ = 0;
+  if (error == 0) return {};
+  losses_.fetch_add(1, std::memory_order_release);
+  return Status::from_errno(error, what("cannot sync", path_));
+}
+
+Status TargetFile::sync_since(uint64_t losses) {
+  PMIO_TRY(sync());
+  return this->losses() == losses ? Status() : Status::from_errno(EIO, what("cannot sync", path_));
 }
 
 }  // namespace pmio

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -46,7 +47,7 @@ class TargetFile {
   Result<FileIdentity> identity() const;
   // fresh: asks the server of a network file system. MooseFS's client goes by what it knows of an open file
   // until it is synced.
-  Result<uint64_t> size_bytes(bool fresh = false) const;
+  Result<uint64_t> size_bytes(bool fresh = false);
   Result<FileState> state() const;
   Status write(uint64_t offset, const void* data, uint64_t length);
   // Reads up to length bytes; *got is short only at the end of the file.
@@ -72,7 +73,11 @@ class TargetFile {
     uint64_t length;
   };
   Status write_blocks(std::span<const Block> blocks);
-  Status sync();  // fdatasync
+  // fdatasync. The kernel tells a descriptor once that bytes are lost, whichever thread asks first.
+  Status sync();
+  // So often it has been told. Who has written since there were so many losses is told of any later one too.
+  uint64_t losses() const { return losses_.load(std::memory_order_acquire); }
+  Status sync_since(uint64_t losses);
   // Durable on return: the file's bytes, its name and its size, as a program needs it that has just created
   // it.
   Status sync_name();
@@ -96,6 +101,9 @@ class TargetFile {
   Access access_ = Access::read_write;
   std::string path_;
   IoCounters counters_;
+  std::mutex sync_mutex_;  // held around fdatasync: who comes behind a failed one knows of it
+  int untold_ = 0;         // errno of one whose caller does not tell of it; under sync_mutex_
+  std::atomic<uint64_t> losses_{0};
 };
 
 // The same file, as far as the identities tell: birth times are compared where both are known.

@@ -5,7 +5,7 @@
 // Any descriptor of the file will do: what has been written by write(2) belongs to the file, not to a
 // descriptor.
 static pmio::Status sync_file_of(pmio::Handle& handle) {
-  if (handle.file) return handle.file->target().sync();
+  if (handle.file) return handle.file->sync_target();
   auto target = pmio::TargetFile::open(handle.path, pmio::TargetFile::Access::write_only);
   return target.ok() ? (*target)->sync() : target.status();
 }

@@ -169,4 +169,13 @@ uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b) {
   return stamp;
 }
 
+uint64_t concealed_throughout(const FileControl& control, uint64_t a, uint64_t b) {
+  const uint64_t floor = control.floor.load(std::memory_order_acquire);
+  uint64_t least = UINT64_MAX;
+  // At most kMaxStale windows are concealed beyond the floor.
+  for (uint64_t at = a / kWindowBytes * kWindowBytes; at < b && least > floor; at += kWindowBytes)
+    least = std::min(least, concealed(control, at, at + kWindowBytes));
+  return least;
+}
+
 }  // namespace pmio

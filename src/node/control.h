@@ -8,7 +8,8 @@
 //     write touches no cache line that another rank writes.
 //   SegmentCell::merged, FileControl::run_tables: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
-//   Round: claim_mutex. Lock order: drain_mutex, helping, index_mutex, claim_mutex.
+//   Round: claim_mutex. Lock order: drain_mutex, helping, index_mutex, claim_mutex;
+//     out of it by try_lock only.
 //   RankCell::helping: whoever writes windows of a round that another thread leads holds one of its rank's,
 //   from
 //     before it looks at the round until its last write is done. So a leader knows when nobody writes any
@@ -128,8 +129,9 @@ struct Round {
   std::atomic<uint64_t> number;  // of the last round begun
   std::atomic<uint32_t> active;  // 1 while windows may be claimed
   uint32_t in_flight;            // windows claimed and not yet written
-  uint32_t exclusive;            // 1: the leader has entries that others cannot see, nobody may help
-  std::atomic<int32_t> error;    // first errno of this round
+  // 1: the leader has entries that others cannot see, nobody may help. Changed with index_mutex held too.
+  uint32_t exclusive;
+  std::atomic<int32_t> error;  // first errno of this round
   uint32_t run_count;
   uint64_t runs[kMaxRuns];
   uint64_t cursor[kMaxServers];  // next unclaimed byte per I/O server; UINT64_MAX: none left
@@ -239,5 +241,7 @@ void conceal_window(FileControl& control, uint64_t number, uint64_t stamp);
 // Up to which stamp drained records of [a, b) are not served: the floor, or what conceal_window has made of
 // it.
 uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b);
+// The same of that of their windows where the most is served.
+uint64_t concealed_throughout(const FileControl& control, uint64_t a, uint64_t b);
 
 }  // namespace pmio

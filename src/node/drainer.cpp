@@ -179,13 +179,14 @@ Status Drainer::write_round(FileIndex::Leftover& leftover) {
   work.number = round.number.load(std::memory_order_relaxed);
   work.runs.add(leftover.entries);
   PMIO_TRY(work.runs.open(*parts_.index, {round.runs, round.run_count}));
+  const uint64_t losses = parts_.target->losses();
   work_on(work);
   stop_helpers();
   if (round.in_flight != 0) return Status(Code::busy, "a process died while it was writing a window");
   const int error = round.error.load(std::memory_order_relaxed);
   if (error != 0) return Status::from_errno(error, "cannot write to '" + parts_.target->path() + "'");
   // Before the ledger lets the log go: a write that the file system has only promised is in the log still.
-  return parts_.sync_target ? parts_.target->sync() : parts_.target->flush();
+  return parts_.sync_target ? parts_.target->sync_since(losses) : parts_.target->flush();
 }
 
 Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover) {

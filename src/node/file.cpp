@@ -82,9 +82,15 @@ Status File::sync() {
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
   PMIO_TRY(impl_->drain_log(false));
-  if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(impl_->target->sync());
+  if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
   count(impl_->job->counters.sync_ns, monotonic_ns() - start);
   return {};
+}
+
+Status File::sync_target() {
+  const Status synced = impl_->target->sync();
+  if (!synced.ok()) impl_->control->unsynced.note_loss(synced);
+  return synced;
 }
 
 bool File::ever_logged() const {

@@ -102,6 +102,8 @@ class File {
   Status drain_all_nodes(bool will_write);
   // drain, and the target synced to its storage.
   Status sync();
+  // What is in the target is on its storage.
+  Status sync_target();
   // Size of the file: the target's or the end of the last logged byte, whichever is larger.
   Result<uint64_t> size_bytes();
   // As far as this node knows.

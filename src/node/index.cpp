@@ -79,6 +79,13 @@ Status FileIndex::flush_locked(std::vector<Entry>& entries, std::vector<Mark>& m
 }
 
 Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
+  // A round that is going on may have records that are in no run, and counts them as merged at its end: in a
+  // run that somebody else makes they would stay undrained.
+  std::optional<RobustLock> no_round;
+  if (leftover == nullptr && control_->round.exclusive != 0) {
+    no_round.emplace(control_->drain_mutex, std::try_to_lock);
+    if (!no_round->held()) return {};
+  }
   const uint64_t start = monotonic_ns();
   const uint64_t cut = std::min(upto, control_->cut.load(std::memory_order_relaxed));
   std::vector<Entry> entries;

@@ -85,6 +85,7 @@ Status NodeRound::open(CallStamp cut) {
   }
   PMIO_TRY(impl.await_announced());
   // Before any node writes what was logged: the file system must not bring this back over later bytes.
+  losses_ = impl.target->losses();
   PMIO_TRY(impl.control->unsynced.sync(*impl.target));
   PMIO_TRY(impl.mark.writing());
   PMIO_TRY(drainer.begin_round(false, &leftover_, &marks_));
@@ -158,7 +159,12 @@ Status NodeRound::write(Stream& stream, uint64_t window, std::span<const Piece> 
   return impl.target->write_each(bytes.begin, stream.window.get(), stream.covered);
 }
 
-Status NodeRound::sync() { return file_->impl_->target->sync(); }
+Status NodeRound::sync() {
+  File::Impl& impl = *file_->impl_;
+  const Status synced = impl.target->sync_since(losses_);
+  if (!synced.ok()) impl.control->unsynced.note_loss(synced);
+  return synced;
+}
 
 // Before the round's own records count as drained: what is found drained was so before.
 Status NodeRound::conceal(std::span<const Foreign> foreign) {

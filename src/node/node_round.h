@@ -78,6 +78,7 @@ class NodeRound {
   std::shared_ptr<File> file_;
   std::unique_ptr<RobustLock> lock_;
   CallStamp cut_ = 0;
+  uint64_t losses_ = 0;  // TargetFile::losses, before anything is written
   FileIndex::Leftover leftover_;
   std::vector<LedgerEntry> marks_;
   RoundRuns runs_;

@@ -291,7 +291,7 @@ Status File::Impl::holds(const Vector& range, CallStamp upto, FileIndex::Which w
   PMIO_TRY(index->refresh());
   // Of undrained ones all are looked at: later ones do not count.
   const size_t most = dirty ? SIZE_MAX : kMostEntries;
-  *found = !index->find(a, b, concealed(*control, a, b), most, &candidates, which);
+  *found = !index->find(a, b, concealed_throughout(*control, a, b), most, &candidates, which);
   FileEntrySource source(control, job->map.get());
   for (const Entry& entry : candidates) {
     if (*found) return {};

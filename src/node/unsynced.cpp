@@ -45,6 +45,14 @@ bool Unsynced::holds(std::span<const Vector> ranges) {
   });
 }
 
+void Unsynced::fail(const Status& status) {
+  error_.store(status.system_errno() != 0 ? status.system_errno() : EIO, std::memory_order_relaxed);
+}
+
+void Unsynced::note_loss(const Status& status) {
+  if (writing() || count_.load(std::memory_order_seq_cst) != 0) fail(status);
+}
+
 Status Unsynced::sync(TargetFile& target) {
   if (const int error = error_.load(std::memory_order_relaxed); error != 0)
     return Status::from_errno(
@@ -57,7 +65,7 @@ Status Unsynced::sync(TargetFile& target) {
     end = first_.load(std::memory_order_relaxed) + count;
   }
   if (Status status = target.sync(); !status.ok()) {
-    error_.store(status.system_errno() != 0 ? status.system_errno() : EIO, std::memory_order_relaxed);
+    fail(status);
     return status;
   }
   const RobustLock lock(mutex_);

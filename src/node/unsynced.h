@@ -38,9 +38,12 @@ class Unsynced {
   // All that was written before is with the file system's servers on return. Where that has failed once it
   // fails for ever: nobody knows what the file system has lost.
   Status sync(TargetFile& target);
+  // Somebody else's sync of the file has failed on this node: what is unsynced may be lost with it.
+  void note_loss(const Status& status);
 
  private:
   bool add(std::span<const Vector> ranges);
+  void fail(const Status& status);
 
   pthread_mutex_t mutex_;  // robust; guards what follows, but for reads of the atomic ones
   std::atomic<uint32_t> writing_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <thread>
 
 #include "cluster_fixture.h"
@@ -46,6 +47,12 @@ class CoordinatorTest : public testing::Test {
     Leaders mine(addresses(), job_token(), 1);
     const MessageWriter wanted = MessageWriter().put(file).put(DrainBody{calls, all ? 1u : 0u});
     return mine.ask(kCoordinator, Request::drain, wanted).status();
+  }
+  // Who waits for ever has its coordinator die.
+  bool drains_at_once(uint64_t file, uint64_t calls, bool all) {
+    auto drained = std::async(std::launch::async, [=, this] { return drain(file, calls, all); });
+    if (drained.wait_for(10s) != std::future_status::ready) nodes_[0].die();
+    return drained.get().ok();
   }
 
   FakeLeader nodes_[2];
@@ -100,6 +107,23 @@ TEST_F(CoordinatorTest, DoesNothingWhereAllIsDrained) {
     });
   EXPECT_TRUE(drain(kFile, 9).ok());
   EXPECT_EQ(nodes_[1].came(), std::vector<Request>{Request::poll});
+}
+
+// Leaders may close the file, all of which is drained, before another rank of theirs has asked for it.
+TEST_F(CoordinatorTest, NobodyWaitsForAFileThatAllLeadersHaveClosed) {
+  for (auto& node : nodes_)
+    node.on(Request::poll, [](MessageReader, MessageWriter* answer) {
+      answer->put(PollAnswer{UINT64_MAX, 0, 0, 0});
+      return Status();
+    });
+  for (const bool all : {false, true}) EXPECT_TRUE(drains_at_once(kFile, 9, all));
+}
+
+// Stamps have so many numbers: what is written beyond is in the file.
+TEST_F(CoordinatorTest, NobodyWaitsForCallsBeyondTheLastNumber) {
+  for (auto& calls : calls_) calls = kLastCall + 3;
+  for (auto& begun : begun_) begun = kLastCall + 3;
+  for (const bool all : {false, true}) EXPECT_TRUE(drains_at_once(kFile, kLastCall + 3, all));
 }
 
 // Others' files are drained meanwhile.

@@ -1,5 +1,6 @@
 // Several nodes in one process, each with jobs, a log directory and a leader of its own: what is read and
 // what is in the file, and what becomes of a node that is alone.
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,7 +13,17 @@
 #include "node/node_round.h"
 #include "node/pool.h"
 #include "node_fixture.h"
+#include "peer/frame.h"
 #include "recover/recover.h"
+
+namespace {
+std::atomic<int> next_sync_fails{0};  // with this errno, once: so the kernel tells of bytes that are lost
+}
+
+extern "C" int fdatasync(int fd) {
+  errno = next_sync_fails.exchange(0);
+  return errno != 0 ? -1 : static_cast<int>(syscall(SYS_fdatasync, fd));
+}
 
 namespace pmio {
 namespace {
@@ -28,15 +39,16 @@ struct Member {
   std::shared_ptr<File> file;
 };
 
-// Has no room for an index.
+// Has no room for an index, until there is some.
 class WithoutRuns : public Medium {
  public:
+  static inline std::atomic<bool> has_room{false};
   explicit WithoutRuns(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
   MediumKind kind() const override { return medium_->kind(); }
   Durability durability() const override { return medium_->durability(); }
   const std::string& directory() const override { return medium_->directory(); }
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
-    if (name.starts_with("run-")) return Status(Code::no_space, "no room for a run", ENOSPC);
+    if (name.starts_with("run-") && !has_room) return Status(Code::no_space, "no room for a run", ENOSPC);
     return medium_->create(name, size_bytes, lasting);
   }
   Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
@@ -181,26 +193,68 @@ class ClusterTest : public testing::Test {
 
 class ClusterWithoutIndexTest : public ClusterTest {
  protected:
-  ClusterWithoutIndexTest() { open_log_ = open_without_runs; }
+  ClusterWithoutIndexTest() {
+    open_log_ = open_without_runs;
+    WithoutRuns::has_room = false;
+  }
+  // Of which the first node alone has bytes: so many that who reads would rather have them in a run.
+  void write_on_first_node(uint64_t calls) {
+    for (uint64_t call = 1; call <= calls; call++) {
+      for (uint32_t rank = 0; rank < kRanks; rank++) {
+        if (rank < kRanksOfNode) {
+          write(rank, call, 100'000);
+        } else {
+          members_[rank].file->begin_call();
+          members_[rank].file->end_call();
+        }
+      }
+    }
+  }
 };
 
 // The leader, whose part in the round looks for what it may serve from the log.
 TEST_F(ClusterWithoutIndexTest, WhoReadsDrainsWhatCannotBeIndexed) {
-  for (uint64_t call = 1; call <= 300; call++) {
-    for (uint32_t rank = 0; rank < kRanks; rank++) {
-      if (rank < kRanksOfNode) {
-        write(rank, call, 100'000);
-      } else {
-        members_[rank].file->begin_call();
-        members_[rank].file->end_call();
-      }
-    }
-  }
+  write_on_first_node(300);
   // Whose coordinator is gone: what is up to its cut may be merged from now on.
   ASSERT_TRUE(NodeRound::begin(members_[0].file, call_stamp(301, 0)).ok());
   expect_read(0);
   EXPECT_TRUE(members_[1].file->all_drained_here());
   expect_read(1);
+  expect_file();
+}
+
+// Who reads during the round finds room for what the round has in no run.
+TEST_F(ClusterWithoutIndexTest, WhatIsDrainedWithoutARunIsNotServedOrDrainedOnceMore) {
+  write_on_first_node(300);
+  {
+    auto round = NodeRound::begin(members_[0].file, call_stamp(301, 0));
+    ASSERT_TRUE(round.ok());
+    WithoutRuns::has_room = true;
+    expect_read(1);
+    NodeRound::Stream stream;
+    for (const NodeRound::Window& window : (*round)->windows()) {
+      bool overlap = false;
+      ASSERT_TRUE((*round)->write(stream, window.number, {}, &overlap).ok());
+    }
+    ASSERT_TRUE((*round)->sync().ok());
+    ASSERT_TRUE((*round)->finish({}).ok());
+    (*round)->end();
+  }
+  expect_file();
+  for (Member& member : members_) {  // what follows such a call goes past the log
+    member.file->begin_call(false);
+    member.file->end_call();
+  }
+  const std::vector<std::byte> data(50'000, std::byte{0x5a});
+  ASSERT_TRUE(write_independent(kRanks - 1, 1000, data).ok());
+  oracle_.write(1000, data.data(), data.size());
+  for (const uint32_t rank : {0u, 1u, 3u}) expect_read(rank);
+  write(0, 302, 1);
+  for (uint32_t rank = 1; rank < kRanks; rank++) {
+    members_[rank].file->begin_call();
+    members_[rank].file->end_call();
+  }
+  drain_all();
   expect_file();
 }
 
@@ -385,6 +439,58 @@ TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotSta
   EXPECT_TRUE(found == data);
 }
 
+// Lost are the round's bytes, or those that a rank has written past the log: the round cannot know.
+TEST_F(ClusterTest, WhatIsLostIsToldToWhoeverMayHaveWrittenIt) {
+  write_all(1, 10'000);
+  for (Member& member : members_) {  // what follows such a call goes past the log
+    member.file->begin_call(false);
+    member.file->end_call();
+  }
+  auto round = NodeRound::begin(members_[0].file, call_stamp(1, 1));
+  ASSERT_TRUE(round.ok());
+  next_sync_fails = EIO;
+  EXPECT_FALSE(members_[0].file->sync_target().ok());
+  EXPECT_EQ((*round)->sync().system_errno(), EIO) << "of which somebody else has been told";
+  round->reset();
+
+  ASSERT_TRUE(drain(0).ok());
+  round = NodeRound::begin(members_[0].file, call_stamp(1, 1));
+  ASSERT_TRUE(round.ok());
+  ASSERT_TRUE(write_independent(1, 50'000, std::vector<std::byte>(100)).ok());
+  next_sync_fails = EIO;
+  EXPECT_EQ((*round)->sync().system_errno(), EIO);
+  round->reset();
+  for (const uint32_t rank : {0u, 1u}) EXPECT_EQ(members_[rank].file->sync().system_errno(), EIO) << rank;
+}
+
+// Of a write past the log that spans windows, one of which other nodes have written to before.
+TEST_F(ClusterTest, NoWindowOfAWritePastTheLogIsServedFromAnotherNodesLog) {
+  const std::vector<std::byte> old(100, std::byte{1}), later(200, std::byte{2});
+  std::vector<std::byte> found(200);
+  uint64_t got = 0;
+  uint32_t call = 0;
+  for (const uint64_t offset : {kWindowBytes - 100, kWindowBytes}) {
+    call++;
+    for (uint32_t rank = 0; rank < kRanks; rank++) {
+      File& file = *members_[rank].file;
+      file.begin_call(call == 1);  // what follows one that is only started goes past the log
+      if (rank == 5) {
+        ASSERT_TRUE(file.append(offset, old.data(), old.size(), CallNumber(0, call, false)).ok());
+      }
+      file.end_call();
+    }
+  }
+  ASSERT_TRUE(drain(0).ok());
+  ASSERT_TRUE(write_independent(3, kWindowBytes, old).ok());
+  ASSERT_TRUE(write_independent(3, kWindowBytes - 100, later).ok());
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    ASSERT_TRUE(members_[rank].file->read(kWindowBytes - 100, found.data(), 100, &got).ok());
+    EXPECT_EQ(found.front(), later.front()) << rank;
+    ASSERT_TRUE(members_[rank].file->read(kWindowBytes - 100, found.data(), 200, &got).ok());
+    EXPECT_TRUE(found == later) << rank;
+  }
+}
+
 // Stamps have so many numbers.
 TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
   for (Member& member : members_) ASSERT_TRUE(member.file->join_nodes(kNumber, kLastCall - 3, 0, 0).ok());
@@ -537,6 +643,26 @@ TEST_F(RoundPartTest, GivesTheNextOneWay) {
   EXPECT_EQ(head.next, 0u);
   ASSERT_EQ(bodies.size(), kRanksOfNode);
   for (const PieceBody& body : bodies) EXPECT_TRUE(sensible(body.range, 0));
+}
+
+// However many small pieces there are in however many windows.
+TEST_F(RoundPartTest, TellsWhatItHasInOneMessage) {
+  constexpr uint64_t kPieces = 70'000 * NodeRound::kMostIntervals;
+  constexpr int64_t kStride = kWindowBytes / NodeRound::kMostIntervals;
+  Pattern sparse;
+  sparse.add({0, 1, kStride, kPieces});
+  sparse.finish(kPieces * kStride);
+  const Pattern memory = Pattern::bytes(kPieces);
+  const std::vector<std::byte> data(kPieces);
+  PatternCursor to(sparse, 0, 0), from(memory, 0, 0);
+  File& file = *members_[kRanksOfNode].file;
+  file.begin_call();
+  ASSERT_TRUE(file.append(to, from, data.data(), data.size(), CallNumber(0, 2, false)).ok());
+  file.end_call();
+  const MessageWriter body = MessageWriter().put(call_stamp(2, 0));
+  MessageWriter answer;
+  ASSERT_TRUE(part_->plan(kNumber, MessageReader(body.bytes()), &answer).ok());
+  EXPECT_LE(answer.size(), kMaxPayload);
 }
 
 TEST_F(RoundPartTest, BelievesNoNonsense) {

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +17,15 @@
 #include <thread>
 
 #include "drain_records.h"
+
+namespace {
+std::atomic<int> next_sync_fails{0};  // with this errno, once: so the kernel tells of bytes that are lost
+}
+
+extern "C" int fdatasync(int fd) {
+  errno = next_sync_fails.exchange(0);
+  return errno != 0 ? -1 : static_cast<int>(syscall(SYS_fdatasync, fd));
+}
 
 namespace pmio {
 namespace {
@@ -215,6 +227,20 @@ std::vector<Interval> random_covered(Random& random, uint64_t a, uint64_t bytes)
     list.push_back({a + at, a + at + length});
     at += length + 1 + below(random, most_gap);
   }
+}
+
+// Whoever asks first.
+TEST_F(Target, ALossIsToldToAllWhoHaveWrittenBefore) {
+  put("content");
+  const auto file = open();
+  const uint64_t before = file->losses();
+  next_sync_fails = ENOSPC;
+  ASSERT_TRUE(file->size_bytes(true).ok());
+  EXPECT_EQ(next_sync_fails, 0);
+  EXPECT_EQ(file->sync().code(), Code::no_space) << "of which only the size was asked";
+  EXPECT_FALSE(file->sync_since(before).ok()) << "of which another thread has been told";
+  EXPECT_TRUE(file->sync_since(file->losses()).ok());
+  EXPECT_TRUE(file->sync().ok());
 }
 
 TEST_F(Target, WritesCoveredBytesAndNoOthers) {
