@@ -1,5 +1,6 @@
 #include "node/file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "node/background.h"
@@ -54,13 +55,21 @@ File::Impl::~Impl() {
   if (has_left) return;
   {
     std::lock_guard lock(append_mutex);
-    if (undrained) {
+    if (owns_undrained()) {
+      job->keep_log();
       for (const Owned& each : owned) job->pool->keep(each.segment);
     } else {
       while (!owned.empty()) detach(0);
     }
   }
   leave();
+}
+
+bool File::Impl::owns_undrained() const {
+  if (control->closing.load(std::memory_order_acquire) != 0) return !owned.empty();
+  return std::any_of(owned.begin(), owned.end(), [this](const Owned& each) {
+    return cell->segments[each.cell].drained.load(std::memory_order_acquire) != each.writer.records();
+  });
 }
 
 void File::Impl::leave() {
@@ -152,9 +161,11 @@ Status File::release() {
   impl.add_up();
   std::lock_guard lock(impl.append_mutex);
   if (!status.ok()) {
-    impl.undrained = true;
     impl.seal();
     impl.job->keep_log();
+    std::lock_guard files_lock(impl.job->files_mutex);
+    auto self = impl.job->files[impl.key].lock();
+    if (impl.handles == 0 && self != nullptr) impl.job->unfinished[impl.key] = std::move(self);
     return kept_in_log(status);
   }
   while (!impl.owned.empty()) impl.detach(0);
@@ -172,6 +183,10 @@ Status File::kept_in_log(const Status& status) const {
                 status.message() + "; what is not in the file yet stays in the log '" +
                     impl_->job->directory + "': make room or repair the file system, then run 'pmio recover'",
                 status.system_errno());
+}
+
+void File::forgive_errors() {
+  impl_->reported_errors = impl_->control->error_number.load(std::memory_order_acquire);
 }
 
 Status File::take_error() {

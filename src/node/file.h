@@ -132,6 +132,7 @@ class File {
 
   // The first drain error not yet reported by this process; ok if none. Reported once per process.
   Status take_error();
+  void forgive_errors();  // those so far have been reported
 
   // Drains if the log fills (`filling`) or nobody has appended for idle_ns; after a failure not before
   // retry_ns. Called by the background thread only.

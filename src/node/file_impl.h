@@ -36,6 +36,9 @@ struct Job::Impl {
   Counters counters;
   std::mutex files_mutex;
   std::map<std::string, std::weak_ptr<File>> files;  // by file_key
+  // Those whose close could not drain them, until the end of the job: whoever opens them again goes on with
+  // what is only in the log. Else nobody drains them, for recovery is told to.
+  std::map<std::string, std::shared_ptr<File>> unfinished;
   std::unique_ptr<Background> background;
 
   ~Impl();
@@ -89,9 +92,8 @@ struct File::Impl {
   TargetMark mark;
   std::unique_ptr<FileIndex> index;
   std::unique_ptr<Drainer> drainer;
-  uint32_t handles = 0;    // under the job's files_mutex
-  bool undrained = false;  // a release failed: the log stays
-  bool has_left = false;   // closed: the control block is not this rank's any more
+  uint32_t handles = 0;   // under the job's files_mutex
+  bool has_left = false;  // closed: the control block is not this rank's any more
   std::atomic<uint64_t> reported_errors{0};
 
   // Where the ranks are on several nodes.
@@ -143,6 +145,7 @@ struct File::Impl {
   PrefetchSequence destinations;  // the program's buffers
 
   ~Impl();
+  bool owns_undrained() const;  // append_mutex held
   void leave();
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();

@@ -135,6 +135,8 @@ Job::~Job() {
     // A file that the program did not close: complete it, as the end of the job is the last chance.
     if (Status status = file->drain(); !status.ok()) impl_->keep_log();
   }
+  impl_->background.reset();
+  impl_->unfinished.clear();
 }
 
 bool Job::Impl::durable_fences() const {
@@ -149,12 +151,14 @@ std::vector<std::shared_ptr<File>> Job::Impl::open_files() {
   std::vector<std::shared_ptr<File>> open;
   std::lock_guard lock(files_mutex);
   for (auto at = files.begin(); at != files.end();) {
-    if (auto file = at->second.lock()) {
-      open.push_back(std::move(file));
-      ++at;
-    } else {
+    auto file = at->second.lock();
+    if (file == nullptr) {
       at = files.erase(at);
+      continue;
     }
+    const bool held_by_none = unfinished.contains(at->first) && file.use_count() == 2;
+    if (!held_by_none) open.push_back(std::move(file));
+    ++at;
   }
   return open;
 }
@@ -213,6 +217,7 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
       PMIO_TRY(impl.attach(*file->impl_, std::move(target).value(), options));
       impl.files[key] = file;
     }
+    if (impl.unfinished.erase(key) > 0) file->forgive_errors();
     file->impl_->handles++;
     if (impl.background == nullptr && impl.options.background)
       impl.background = std::make_unique<Background>(&impl);
