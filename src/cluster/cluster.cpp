@@ -84,6 +84,10 @@ Status Cluster::tell_others(Request kind, const MessageWriter& message) {
 
 Status Cluster::forget(uint64_t file) { return tell_others(Request::forget, MessageWriter().put(file)); }
 
+Status Cluster::truncated(uint64_t file) {
+  return tell_others(Request::truncated, MessageWriter().put(file));
+}
+
 Status Cluster::discard(uint64_t file) { return tell_others(Request::discard, MessageWriter().put(file)); }
 
 Result<int64_t> Cluster::fetch_add(uint64_t handle, uint64_t epoch, int64_t initial, int64_t by) {

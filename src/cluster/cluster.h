@@ -38,6 +38,7 @@ class Cluster : public Neighbours {
   Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) override;
   Status drain(uint64_t file, uint64_t calls, bool all) override;
   Status forget(uint64_t file) override;
+  Status truncated(uint64_t file) override;
   Status discard(uint64_t file) override;
 
   // A shared file pointer, by a number of its handle that is the same on all ranks; as SharedPointer.

@@ -3,7 +3,7 @@
 //
 //   ask        any process -> every other node's leader     Neighbours::ask
 //   survey                                                  Neighbours::survey
-//   forget, discard                                         likewise
+//   forget, truncated, discard                              likewise
 //   drain      any process -> the coordinator: node 0's leader; answered when the round is over
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
 //   poll, plan, write, finish, end   the coordinator -> every leader, in this order: a round (coordinator.h)
@@ -26,6 +26,7 @@ enum class Request : uint32_t {
   ask = 1,
   survey,
   forget,
+  truncated,
   discard,
   drain,
   fetch_add,

@@ -98,6 +98,9 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
     case Request::forget:
       if (const auto open = job_.find_number(file)) open->forget_here();
       return {};
+    case Request::truncated:
+      if (const auto open = job_.find_number(file)) open->truncated_here();
+      return {};
     case Request::discard: {
       const auto open = job_.find_number(file);
       return open != nullptr ? open->discard_here() : Status();

@@ -35,13 +35,13 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
   if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
-  handle.file->truncated();
+  handle.file->truncated_here();
   handle.file->invalidate_cache();
   if (code == MPI_SUCCESS) handle.file->set_known_size(static_cast<uint64_t>(size));
   // The library does it on one node; another node's client of the file system may go on with the old size.
   if (code == MPI_SUCCESS && handle.file->spans_nodes())
     (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));
-  // A rank that went ahead could log bytes that another rank's `truncated` forgets.
+  // A rank that went ahead could log bytes that another rank's `truncated_here` forgets.
   mpi().Barrier(handle.comm);
   return code;
 }

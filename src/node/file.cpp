@@ -134,6 +134,11 @@ void File::set_known_size(uint64_t bytes) {
 }
 
 void File::truncated() {
+  truncated_here();
+  if (spans_nodes()) (void)impl_->neighbours->truncated(impl_->number);
+}
+
+void File::truncated_here() {
   impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
     RankCell& cell = impl_->control->cells[rank];

@@ -119,8 +119,10 @@ class File {
   void forget_cache();
   // From all ranks, none of which is writing: the size is this.
   void set_known_size(uint64_t bytes);
-  // After the target was truncated (all ranks inside the call, drained before): forget the logged end of this
-  // rank.
+  // The target is about to be cut, and all is drained: forget the logged ends of this node's ranks that are
+  // in the call. From all ranks.
+  void truncated_here();
+  // The same, from some ranks only: the other nodes are told.
   void truncated();
   // Deleted: nothing logged so far will be drained or replayed. Durable on return.
   Status discard();

@@ -55,6 +55,8 @@ class Neighbours {
   virtual Status drain(uint64_t file, uint64_t calls, bool all) = 0;
   // No node serves drained bytes of the file from its log any more, or knows its size.
   virtual Status forget(uint64_t file) = 0;
+  // The file is cut: where all is drained, no node takes what it has logged for the file's end any more.
+  virtual Status truncated(uint64_t file) = 0;
   // Nothing that any node has logged so far will be drained or replayed.
   virtual Status discard(uint64_t file) = 0;
 };

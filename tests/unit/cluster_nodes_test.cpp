@@ -572,6 +572,16 @@ TEST_F(ClusterTest, WhoAsksCanBeToldToForget) {
   for (auto& one : all) EXPECT_EQ(one.wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
+// By a handle of one rank alone, which is handed on.
+TEST_F(ClusterTest, WhatOneRankCutsIsShorterForAll) {
+  write_all(1, 10'000);
+  ASSERT_TRUE(drain(0).ok());
+  members_[1].file->forget_cache();
+  members_[1].file->truncated();
+  std::filesystem::resize_file(path_, 100);
+  for (const auto& member : members_) EXPECT_EQ(*member.file->size_bytes(), 100u);
+}
+
 TEST_F(ClusterTest, SharedPointersAreOfAllNodes) {
   for (int64_t i = 0; i < 10; i++) {
     auto before = members_[static_cast<size_t>(i) % kRanks].cluster->fetch_add(4, 0, 100, 5);

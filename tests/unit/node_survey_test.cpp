@@ -29,6 +29,7 @@ class FakeNeighbours : public Neighbours {
   }
   Status drain(uint64_t, uint64_t, bool) override { return {}; }
   Status forget(uint64_t) override { return {}; }
+  Status truncated(uint64_t) override { return {}; }
   Status discard(uint64_t) override { return {}; }
 
  private:
