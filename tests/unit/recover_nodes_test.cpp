@@ -9,6 +9,7 @@
 
 #include "log/nodes_note.h"
 #include "recover_fixture.h"
+#include "recover_killed.h"
 
 namespace pmio::test {
 namespace {
@@ -210,6 +211,33 @@ TEST_P(RecoverNodes, KilledAtAnyStep) {
     expect_recovered(after(all, 6));
     if (status == 0) break;
   }
+}
+
+TEST_P(RecoverNodes, KilledBeforeAnyChange) {
+  // Few and whole, for every system call is another round of this.
+  std::vector<Written> all = random_calls(4);
+  for (Written& one : all) {
+    one.where = Vector{one.where.offset % 3000, 1000, 0, 1};
+    one.data = random_bytes(random_, 1000);
+  }
+  Killed killed = Killed::yes;
+  int change = 0;
+  for (; killed == Killed::yes; change++) {
+    for (const uint32_t first : {0u, 1u}) {
+      write_file(target, after(all, 2));
+      // Of a round that is finished on one node only.
+      crash(0, all, 2);
+      crash(1, all, GetParam() % 3);
+      killed = recover_killed_before({.directory = directories_[0]}, change);
+      if (killed == Killed::cannot_trace) GTEST_SKIP() << "ptrace is not allowed here";
+      recover_killed_before({.directory = directories_[1]}, change);
+      recover_node(first);
+      recover_node(1 - first);
+      expect_recovered(after(all, 4));
+      ASSERT_FALSE(HasFailure()) << "killed before change " << change << ", then first node " << first;
+    }
+  }
+  EXPECT_GT(change, 30);
 }
 
 TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
