@@ -252,6 +252,30 @@ TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
   }
 }
 
+// All have finished, and the last one could not remove the journal: nor can the next one.
+TEST_P(RecoverNodes, AJournalThatCannotBeRemovedHoldsNobodyUp) {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const std::string place = root + "/place", path = place + "/journal";
+  std::filesystem::create_directory(place);
+  ASSERT_EQ(chown(root.c_str(), kNobody, kNobody), 0);
+  ASSERT_EQ(chown(place.c_str(), kNobody, kNobody), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    if (seteuid(kNobody) != 0) _exit(1);
+    {
+      auto journal = Journal::open(path, {0, 1, {0}, {}}, 0);
+      if (!journal.ok() || chmod(place.c_str(), 0500) != 0) _exit(2);
+      if ((**journal).finish(0).ok()) _exit(3);
+    }
+    _exit(Journal::open(path, {0, 1, {0}, {}}, std::nullopt).ok() ? 4 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_P(RecoverNodes, ConsistentIsRefused) {
   const auto all = random_calls(3);
   write_file(target, {});
