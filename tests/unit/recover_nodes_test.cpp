@@ -252,6 +252,24 @@ TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
   }
 }
 
+// No rank of the node has written anything; the others still have to be told how far it was.
+TEST_P(RecoverNodes, WhatIsKeptWithoutASegmentStays) {
+  std::vector<Written> all = random_calls(4);
+  std::erase_if(all, [](const Written& one) { return one.rank < 2; });
+  write_file(target, after(all, 2));
+  for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
+  // In the place of the journal.
+  const std::string in_the_way = Journal::path_of(target, kJob, identity(target).inode);
+  std::filesystem::create_directory(in_the_way);
+  auto refused = recover({.directory = directories_[0]});
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(refused->jobs.at(0).files.at(0).result, FileResult::kept);
+  EXPECT_FALSE(refused->jobs.at(0).removed);
+  std::filesystem::remove(in_the_way);
+  for (const uint32_t node : {0u, 1u}) recover_node(node);
+  expect_recovered(after(all, 4));
+}
+
 // All have finished, and the last one could not remove the journal: nor can the next one.
 TEST_P(RecoverNodes, AJournalThatCannotBeRemovedHoldsNobodyUp) {
   constexpr uid_t kNobody = 65534;
