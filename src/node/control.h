@@ -43,7 +43,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x394c5443494f4d50;  // "PMIOCTL9"
+constexpr uint64_t kControlMagic = 0x414c5443494f4d50;  // "PMIOCTLA"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -170,6 +170,9 @@ struct FileControl {
   StaleWindow stale[kMaxStale];
   std::atomic<uint64_t> ledger_updates;           // that have become durable
   std::atomic<uint64_t> ledger_updates_inverted;  // ~ledger_updates: recovery believes them where both agree
+  // The cells and the runs say what the ledger said when it had been updated so often. Behind ledger_updates
+  // only while somebody who holds index_mutex is at it, or has died at it (Drainer::count_last_round).
+  std::atomic<uint64_t> updates_counted;
   std::atomic<uint64_t> evictions;     // counts detached segments; raised before their bytes may change
   std::atomic<uint32_t> index_used;    // 1 once somebody has read: drained runs are then worth keeping
   std::atomic<uint64_t> runs_version;  // which table counts: run_table

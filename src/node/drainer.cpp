@@ -94,6 +94,7 @@ Status Drainer::discard() {
 Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks) {
   FileControl* control = parts_.control;
   RobustLock index_lock(control->index_mutex);
+  count_last_round_locked();
   // The merge goes from rank to rank. What one that it has passed publishes now is not in this round, so what
   // overwrites that, with a later stamp than now, must not be either: the next round would undo it.
   PMIO_TRY(parts_.index->merge_locked(leftover, write ? monotonic_ns() - 1 : UINT64_MAX));
@@ -198,36 +199,67 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
   // recovery knows that it needs nothing from it.
   PMIO_TRY(parts_.ledger->update(state));
+  RobustLock lock(control->index_mutex);
   const uint64_t updates = control->ledger_updates.load(std::memory_order_relaxed) + 1;
   control->ledger_updates.store(updates, std::memory_order_release);
   control->ledger_updates_inverted.store(~updates, std::memory_order_release);
-  RobustLock lock(control->index_mutex);
-  // All at once: a round with some of them only would write what these had overwritten.
+  // These entries are in no run, so what they overwrote must not be served either.
+  uint64_t floor = control->floor.load(std::memory_order_relaxed);
+  for (const Entry& entry : leftover.entries) floor = std::max(floor, entry.stamp_ns);
+  control->floor.store(floor, std::memory_order_release);
+  count_round_locked(marks);
+  count(parts_.counters->merge_records, leftover.entries.size());
+  control->drain_wanted.store(0, std::memory_order_relaxed);
+  parts_.index->tidy_locked();
+  return {};
+}
+
+// Says of all that the round has drained that it is. Where only a part of that is said, older bytes count as
+// not drained that newer ones, which count as drained, have overwritten. May be repeated.
+void Drainer::count_round_locked(const std::vector<LedgerEntry>& marks) {
+  FileControl* control = parts_.control;
+  const auto for_each_cell = [&](const auto& visit) {
+    for (const LedgerEntry& mark : marks) {
+      RankCell& of_rank = control->cells[mark.rank];
+      for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
+        SegmentCell& cell = of_rank.segments[c];
+        if (cell.salt.load(std::memory_order_acquire) == mark.salt)
+          visit(cell, static_cast<uint32_t>(mark.drained_records));
+      }
+    }
+  };
   RunTable& table = copy_runs(*control);
   for (uint32_t i = 0; i < table.count; i++) {
     RunRef& ref = table.runs[i];
     if (ref.flags & kRunDraining) ref.flags = (ref.flags & ~kRunDraining) | kRunDrained;
   }
-  if (!leftover.entries.empty()) {
-    // These entries are in no run, so what they overwrote must not be served either.
-    uint64_t floor = control->floor.load(std::memory_order_relaxed);
-    for (const Entry& entry : leftover.entries) floor = std::max(floor, entry.stamp_ns);
-    control->floor.store(floor, std::memory_order_release);
-    parts_.index->apply_marks_locked(leftover.marks, leftover.entries.size());
-  }
+  // Of the others somebody may have merged more meanwhile.
+  for_each_cell([](SegmentCell& cell, uint32_t drained) {
+    if (cell.merged.load(std::memory_order_relaxed) < drained)
+      cell.merged.store(drained, std::memory_order_release);
+  });
   show_runs(*control);
-  for (const LedgerEntry& mark : marks) {
-    RankCell& of_rank = control->cells[mark.rank];
-    for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
-      SegmentCell& cell = of_rank.segments[c];
-      if (cell.salt.load(std::memory_order_acquire) != mark.salt) continue;
-      cell.drained.store(static_cast<uint32_t>(mark.drained_records), std::memory_order_release);
-    }
-  }
+  for_each_cell(
+      [](SegmentCell& cell, uint32_t drained) { cell.drained.store(drained, std::memory_order_release); });
   count_records(*control);
-  control->drain_wanted.store(0, std::memory_order_relaxed);
-  parts_.index->tidy_locked();
-  return {};
+  control->updates_counted.store(control->ledger_updates.load(std::memory_order_relaxed),
+                                 std::memory_order_release);
+}
+
+void Drainer::count_last_round() {
+  const RobustLock lock(parts_.control->index_mutex);
+  count_last_round_locked();
+}
+
+// Nobody has updated the ledger since, for who does comes by here first.
+void Drainer::count_last_round_locked() {
+  FileControl* control = parts_.control;
+  const uint64_t updates = control->ledger_updates.load(std::memory_order_relaxed);
+  if (control->updates_counted.load(std::memory_order_relaxed) == updates) return;
+  control->ledger_updates_inverted.store(~updates, std::memory_order_release);
+  // What of it was in no run nobody knows any more.
+  conceal_all(*control);
+  count_round_locked(parts_.ledger->read().entries);
 }
 
 bool Drainer::help() {

@@ -45,6 +45,8 @@ class Drainer {
   void note_before_first_write();
   // Notes that the job itself writes the file, past the log.
   void note_foreign_write();
+  // Counts as drained what the ledger says, where a leader has died while it did so.
+  void count_last_round();
   // Some local process that has the file open is gone.
   bool some_rank_died() const;
 
@@ -56,6 +58,8 @@ class Drainer {
   Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
   Status write_round(FileIndex::Leftover& leftover);
   Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);
+  void count_last_round_locked();
+  void count_round_locked(const std::vector<LedgerEntry>& marks);
   bool help();
   void work_on(Work& work);
   bool claim(Work& work, uint64_t* a, uint64_t* b);

@@ -178,7 +178,7 @@ struct File::Impl {
 
   // What a look-up relies on: no segment is given back, nothing moves below the floor.
   struct Epoch {
-    uint64_t evictions = 0, floor = 0;
+    uint64_t evictions = 0, floor = 0, ledger_updates = 0;
     uint64_t begin = 0, end = 0;  // the range that was looked up
     bool complete = true;         // all that there is was found
   };

@@ -79,6 +79,10 @@ Status FileIndex::flush_locked(std::vector<Entry>& entries, std::vector<Mark>& m
 }
 
 Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
+  // Somebody has died: what is in no run may be drained.
+  if (leftover == nullptr && control_->updates_counted.load(std::memory_order_relaxed) !=
+                                 control_->ledger_updates.load(std::memory_order_relaxed))
+    return {};
   // A round that is going on may have records that are in no run, and counts them as merged at its end: in a
   // run that somebody else makes they would stay undrained.
   std::optional<RobustLock> no_round;

@@ -80,6 +80,12 @@ bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
 }
 
 Status File::Impl::look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
+  // Until a round is counted as a whole, what was overwritten may seem to be the newest.
+  for (;;) {
+    epoch->ledger_updates = control->ledger_updates.load(std::memory_order_acquire);
+    if (control->updates_counted.load(std::memory_order_acquire) == epoch->ledger_updates) break;
+    drainer->count_last_round();
+  }
   epoch->evictions = control->evictions.load(std::memory_order_acquire);
   epoch->floor = concealed(*control, a, b);
   epoch->begin = a;
@@ -95,6 +101,7 @@ bool File::Impl::is_over(const Epoch& epoch) const {
   // Acquire: what was copied before comes before these loads.
   std::atomic_thread_fence(std::memory_order_acquire);
   return control->evictions.load(std::memory_order_relaxed) != epoch.evictions ||
+         control->ledger_updates.load(std::memory_order_relaxed) != epoch.ledger_updates ||
          concealed(*control, epoch.begin, epoch.end) != epoch.floor;
 }
 

@@ -163,7 +163,7 @@ Result<std::optional<Journal>> Journal::open(const std::string& path, const Node
     journal.nodes_ = place.nodes;
     const bool begun = journal.load();
     if (begun && journal.nodes_left() == 0) {  // all have finished, and the last one could not remove it
-      (void)unlink(path.c_str());
+      PMIO_TRY(journal.give_up());
       continue;
     }
     if (!begun) {

@@ -130,7 +130,10 @@ class Run {
     }
     const bool damaged = std::any_of(job->info.files.begin(), job->info.files.end(),
                                      [](const FileInfo& file) { return file.damaged() && !file.discarded; });
-    if (!options_.dry_run && !damaged && (selection_.everything() || !outcome.files.empty())) {
+    // Without a segment, too: the ledger may be what other nodes wait for.
+    const bool kept = std::any_of(outcome.files.begin(), outcome.files.end(),
+                                  [](const FileOutcome& file) { return file.result == FileResult::kept; });
+    if (!options_.dry_run && !damaged && !kept && (selection_.everything() || !outcome.files.empty())) {
       auto removed = remove_finished_job(parent_, job->info.name, job->directory);
       outcome.removed = removed.ok() && *removed;
       if (outcome.removed) forget(job->info.id);

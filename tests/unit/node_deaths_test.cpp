@@ -98,6 +98,33 @@ bool reads(File& file, char value) {
          std::count(found, found + kBytes, static_cast<std::byte>(value)) == static_cast<ptrdiff_t>(kBytes);
 }
 
+// Has no room for the index.
+class FullMedium final : public Medium {
+ public:
+  explicit FullMedium(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
+  MediumKind kind() const override { return medium_->kind(); }
+  Durability durability() const override { return medium_->durability(); }
+  const std::string& directory() const override { return medium_->directory(); }
+  Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
+    if (name.starts_with("run-")) return Status(Code::no_space, "full", ENOSPC);
+    return medium_->create(name, size_bytes, lasting);
+  }
+  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
+    return medium_->open(name, read_only);
+  }
+  Status remove(std::string_view name) override { return medium_->remove(name); }
+  Result<std::vector<std::string>> list() const override { return medium_->list(); }
+
+ private:
+  std::unique_ptr<Medium> medium_;
+};
+
+Result<std::unique_ptr<Medium>> open_full(const std::string& directory, Durability durability) {
+  auto medium = open_medium(directory, durability);
+  if (!medium.ok()) return medium;
+  return std::unique_ptr<Medium>(new FullMedium(std::move(medium).value()));
+}
+
 bool holds(const std::string& path, char value) {
   const auto bytes = contents(path);
   return bytes.size() >= kBytes &&
@@ -124,8 +151,8 @@ class Deaths : public testing::Test {
     std::unique_ptr<Job> job;
     std::shared_ptr<File> file;
   };
-  Process process(uint32_t rank) const {
-    Process self{join(scratch, rank, 2, 4 << 20, false), nullptr};
+  Process process(uint32_t rank, const MediumOpener& open_log = open_medium) const {
+    Process self{join(scratch, rank, 2, 4 << 20, false, nullptr, open_log), nullptr};
     self.file = *self.job->open({path, false, {}});
     return self;
   }
@@ -284,6 +311,44 @@ TEST_F(Deaths, LeaderOfARound) {
     EXPECT_TRUE(holds(path, 'd')) << "after " << stores << " stores";
   }
   EXPECT_GE(stores, kFewest);
+}
+
+// What it drains is in no run, or some of it is: of all that the newest bytes stay.
+TEST_F(Deaths, LeaderOfARoundWithoutRoomForItsIndex) {
+  for (const bool read_before : {false, true}) {
+    for (const bool full : {false, true}) {
+      bool more = true;
+      uint64_t stores = 0;
+      for (; more && !HasFailure(); stores++) {
+        more = dies(
+            stores,
+            [&] {
+              Process self = process(1, full && !read_before ? open_full : open_medium);
+              EXPECT_TRUE(write_all(*self.file, 'a'));
+              EXPECT_TRUE(!read_before || reads(*self.file, 'a'));
+              return self;
+            },
+            [&] {
+              Process self = process(0, open_full);
+              EXPECT_TRUE(write_all(*self.file, 'b'));
+              return self;
+            },
+            [](Process& self) { (void)self.file->drain(); },
+            [&](Process& self) {
+              if (full && !reads(*self.file, 'b')) return 11;
+              if (!self.file->drain().ok()) return 12;
+              if (!holds(path, 'b')) return 13;
+              if (!write_all(*self.file, 'c')) return 14;
+              if (!reads(*self.file, 'c')) return 15;
+              if (!self.file->drain().ok()) return 16;
+              return holds(path, 'c') ? 0 : 17;
+            });
+        recover_all();
+        EXPECT_TRUE(holds(path, 'c')) << "after " << stores << " stores";
+      }
+      EXPECT_GE(stores, kFewest);
+    }
+  }
 }
 
 TEST_F(Deaths, WhoGivesASegmentBack) {

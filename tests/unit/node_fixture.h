@@ -44,7 +44,8 @@ inline std::vector<std::byte> contents(const std::string& path) {
 }
 
 inline std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t ranks, uint64_t capacity,
-                                 bool background, std::atomic<uint64_t>* files_logged = nullptr) {
+                                 bool background, std::atomic<uint64_t>* files_logged = nullptr,
+                                 const MediumOpener& open_log = open_medium) {
   JobOptions options;
   options.directory = scratch.log_;
   options.id = std::hash<std::string>()(scratch.log_);  // nobody else's, who would share the index
@@ -54,6 +55,7 @@ inline std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t
   options.background = background;
   options.index_bytes = scratch.index_bytes_;
   options.files_logged = files_logged;
+  options.open_log = open_log;
   auto job = Job::join(options);
   EXPECT_TRUE(job.ok()) << job.status().message();
   return std::move(job).value();

@@ -9,6 +9,7 @@
 
 #include "log/nodes_note.h"
 #include "recover_fixture.h"
+#include "recover_killed.h"
 
 namespace pmio::test {
 namespace {
@@ -212,6 +213,33 @@ TEST_P(RecoverNodes, KilledAtAnyStep) {
   }
 }
 
+TEST_P(RecoverNodes, KilledBeforeAnyChange) {
+  // Few and whole, for every system call is another round of this.
+  std::vector<Written> all = random_calls(4);
+  for (Written& one : all) {
+    one.where = Vector{one.where.offset % 3000, 1000, 0, 1};
+    one.data = random_bytes(random_, 1000);
+  }
+  Killed killed = Killed::yes;
+  int change = 0;
+  for (; killed == Killed::yes; change++) {
+    for (const uint32_t first : {0u, 1u}) {
+      write_file(target, after(all, 2));
+      // Of a round that is finished on one node only.
+      crash(0, all, 2);
+      crash(1, all, GetParam() % 3);
+      killed = recover_killed_before({.directory = directories_[0]}, change);
+      if (killed == Killed::cannot_trace) GTEST_SKIP() << "ptrace is not allowed here";
+      recover_killed_before({.directory = directories_[1]}, change);
+      recover_node(first);
+      recover_node(1 - first);
+      expect_recovered(after(all, 4));
+      ASSERT_FALSE(HasFailure()) << "killed before change " << change << ", then first node " << first;
+    }
+  }
+  EXPECT_GT(change, 30);
+}
+
 TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
   std::vector<Written> all = random_calls(6);
   std::erase_if(all, [](const Written& one) { return one.rank < 2 && one.call > 3; });
@@ -222,6 +250,48 @@ TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
     recover_node(1 - first);
     expect_recovered(after(all, 6));
   }
+}
+
+// No rank of the node has written anything; the others still have to be told how far it was.
+TEST_P(RecoverNodes, WhatIsKeptWithoutASegmentStays) {
+  std::vector<Written> all = random_calls(4);
+  std::erase_if(all, [](const Written& one) { return one.rank < 2; });
+  write_file(target, after(all, 2));
+  for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
+  // In the place of the journal.
+  const std::string in_the_way = Journal::path_of(target, kJob, identity(target).inode);
+  std::filesystem::create_directory(in_the_way);
+  auto refused = recover({.directory = directories_[0]});
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(refused->jobs.at(0).files.at(0).result, FileResult::kept);
+  EXPECT_FALSE(refused->jobs.at(0).removed);
+  std::filesystem::remove(in_the_way);
+  for (const uint32_t node : {0u, 1u}) recover_node(node);
+  expect_recovered(after(all, 4));
+}
+
+// All have finished, and the last one could not remove the journal: nor can the next one.
+TEST_P(RecoverNodes, AJournalThatCannotBeRemovedHoldsNobodyUp) {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const std::string place = root + "/place", path = place + "/journal";
+  std::filesystem::create_directory(place);
+  ASSERT_EQ(chown(root.c_str(), kNobody, kNobody), 0);
+  ASSERT_EQ(chown(place.c_str(), kNobody, kNobody), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    if (seteuid(kNobody) != 0) _exit(1);
+    {
+      auto journal = Journal::open(path, {0, 1, {0}, {}}, 0);
+      if (!journal.ok() || chmod(place.c_str(), 0500) != 0) _exit(2);
+      if ((**journal).finish(0).ok()) _exit(3);
+    }
+    _exit(Journal::open(path, {0, 1, {0}, {}}, std::nullopt).ok() ? 4 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_P(RecoverNodes, ConsistentIsRefused) {
