@@ -22,7 +22,7 @@ import mpi_processes
 from comparison import MIB, ROOT, Pattern
 
 PATTERNS = [
-    Pattern("strided 1312 B", ("--block", 1312), 64 * MIB, {"enable": 16 * MIB, "default": 32 * MIB, "ompio": 32 * MIB},
+    Pattern("strided 1312 B", ("--block", 1312), 64 * MIB, {"ompio": 32 * MIB},
             {("log", "enable"): 80, ("log", "default"): 35, ("file", "best"): 3, ("read", "enable"): 40}),
     Pattern("segments 1 MiB", ("--block", MIB), 256 * MIB, {}, {}),
     Pattern("columns 8 B", ("--block", 8, "--blocks-per-call", MIB // 2), 16 * MIB, {"independent": 4 * MIB},

@@ -205,8 +205,8 @@ Status File::take_error() {
 
 bool File::Impl::looks_after_it() const {
   for (uint32_t rank = 0; rank < job->options.rank; rank++) {
-    const RankCell& cell = control->cells[rank];
-    if (cell.attached.load(std::memory_order_relaxed) != 0 && !cell.died()) return false;
+    const RankCell& other = control->cells[rank];
+    if (other.attached.load(std::memory_order_relaxed) != 0 && !other.died()) return false;
   }
   return true;
 }
