@@ -35,6 +35,8 @@ void Coordinator::request(uint64_t file, uint64_t calls, bool all, PeerReply rep
 
 void Coordinator::loop() {
   auto pause = 0ms;
+  auto longer = 1ms;         // the next pause
+  std::set<uint64_t> stuck;  // files, since the last pause
   for (;;) {
     uint64_t file = 0;
     size_t asked = 0;
@@ -48,18 +50,29 @@ void Coordinator::loop() {
     }
     Poll now;
     const Status status = round(file, &now);
-    answer(file, asked, status, now);
+    const bool answered = answer(file, asked, status, now);
     std::lock_guard lock(mutex_);
     // Files take turns, and those that wait for a slow rank do not keep the nodes busy.
     const auto first = std::find_if(waiters_.begin(), waiters_.end(),
                                     [&](const Waiter& waiter) { return waiter.file != file; });
     if (first != waiters_.end()) std::rotate(waiters_.begin(), first, waiters_.end());
-    const bool stuck = !waiters_.empty() && waiters_.front().file == file;
-    pause = stuck ? std::min(kLongestPause, std::max(1ms, 2 * pause)) : 0ms;
+    pause = 0ms;
+    if (answered) {
+      stuck.clear();
+      longer = 1ms;
+      continue;
+    }
+    stuck.insert(file);
+    if (!std::all_of(waiters_.begin(), waiters_.end(),
+                     [&](const Waiter& waiter) { return stuck.contains(waiter.file); }))
+      continue;
+    stuck.clear();
+    pause = longer;
+    longer = std::min(kLongestPause, 2 * longer);
   }
 }
 
-void Coordinator::answer(uint64_t file, size_t asked, const Status& status, const Poll& then) {
+bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, const Poll& then) {
   std::vector<Waiter> over;
   {
     std::lock_guard lock(mutex_);
@@ -79,6 +92,7 @@ void Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
   const int error = status.ok() ? 0 : status.system_errno() != 0 ? status.system_errno() : EIO;
   const std::string& text = status.message();
   for (Waiter& waiter : over) waiter.reply.send(error, std::as_bytes(std::span(text)));
+  return !over.empty();
 }
 
 // The same to all leaders, or to each its own; the first error of any.

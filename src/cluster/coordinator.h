@@ -48,7 +48,8 @@ class Coordinator {
   Status carry_out(uint64_t file, CallStamp cut);
   Status tell(Request kind, std::span<const MessageWriter> messages,
               std::vector<std::vector<std::byte>>* answers);
-  void answer(uint64_t file, size_t asked, const Status& status, const Poll& then);
+  // Whether somebody waits no more.
+  bool answer(uint64_t file, size_t asked, const Status& status, const Poll& then);
 
   std::unique_ptr<Leaders> leaders_;
   std::set<uint64_t> broken_;

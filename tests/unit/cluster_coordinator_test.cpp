@@ -141,6 +141,17 @@ TEST_F(CoordinatorTest, WaitsForARankThatHasNotComeSoFar) {
   waits.join();
 }
 
+TEST_F(CoordinatorTest, FilesThatAllWaitDoNotKeepTheNodesBusy) {
+  std::vector<std::future<Status>> waiting;
+  for (uint64_t file = kFile; file < kFile + 3; file++)
+    waiting.push_back(std::async(std::launch::async, [=, this] { return drain(file, 6); }));
+  std::this_thread::sleep_for(300ms);
+  const auto came = nodes_[1].came();
+  EXPECT_LT(std::count(came.begin(), came.end(), Request::poll), 200);  // else thousands
+  for (auto& calls : calls_) calls = 6;
+  for (auto& one : waiting) EXPECT_TRUE(one.get().ok());
+}
+
 TEST_F(CoordinatorTest, TellsAllOfAFailedWriteAndGoesOn) {
   nodes_[1].on(Request::write,
                [](MessageReader, MessageWriter*) { return Status::from_errno(ENOSPC, "cannot write"); });
