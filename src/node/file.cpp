@@ -97,7 +97,7 @@ Status File::sync() {
 }
 
 Status File::sync_target() {
-  const Status synced = impl_->target->sync();
+  Status synced = impl_->target->sync();
   if (!synced.ok()) impl_->control->unsynced.note_loss(synced);
   return synced;
 }

@@ -161,7 +161,7 @@ Status NodeRound::write(Stream& stream, uint64_t window, std::span<const Piece> 
 
 Status NodeRound::sync() {
   File::Impl& impl = *file_->impl_;
-  const Status synced = impl.target->sync_since(losses_);
+  Status synced = impl.target->sync_since(losses_);
   if (!synced.ok()) impl.control->unsynced.note_loss(synced);
   return synced;
 }
