@@ -30,13 +30,14 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, CallStamp upto, std::span
   const MessageWriter question =
       MessageWriter().put(file).put(AskBody{upto, static_cast<uint64_t>(purpose)}).put_list(ranges);
   Answer answer;
-  for (auto& result : leaders_->ask_all(leaders_->others(), Request::ask, {&question, 1})) {
-    if (!result.ok()) return result.status();
+  const auto results = leaders_->ask_all(leaders_->others(), Request::ask, {&question, 1});
+  for (size_t i = 0; i < results.size(); i++) {
+    if (!results[i].ok()) return results[i].status();
     AskAnswer one{};
-    if (!MessageReader(result.value()).get(&one)) return nonsense();
+    if (!MessageReader(results[i].value()).get(&one)) return nonsense();
     answer.undrained = answer.undrained || one.undrained != 0;
     answer.end = std::max(answer.end, one.end);
-    answer.synced += one.synced;
+    if (one.synced != 0) answer.synced.push_back({leaders_->others()[i], one.synced});
     answer.clock = std::max(answer.clock, one.clock);
   }
   return answer;
@@ -44,16 +45,17 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, CallStamp upto, std::span
 
 Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const Interval& bytes) {
   const MessageWriter question = MessageWriter().put(file).put(SurveyBody{calls, bytes});
-  Held all{true, {}, 0, 0};
-  for (auto& result : leaders_->ask_all(leaders_->others(), Request::survey, {&question, 1})) {
-    if (!result.ok()) return result.status();
+  Held all{true, {}, 0, {}};
+  const auto results = leaders_->ask_all(leaders_->others(), Request::survey, {&question, 1});
+  for (size_t i = 0; i < results.size(); i++) {
+    if (!results[i].ok()) return results[i].status();
     SurveyAnswer one{};
     std::vector<Vector> held;
-    MessageReader reader(result.value());
+    MessageReader reader(results[i].value());
     if (!reader.get(&one) || !reader.get_list(&held) || !well_ordered(held)) return nonsense();
     all.complete = all.complete && one.complete != 0;
     all.end = std::max(all.end, one.end);
-    all.synced += one.synced;
+    if (one.synced != 0) all.synced.push_back({leaders_->others()[i], one.synced});
     if (!held.empty()) all.held.push_back(std::move(held));
   }
   return all;

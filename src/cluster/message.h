@@ -48,7 +48,7 @@ struct AskBody {  // then a list of Vector
   uint64_t upto;
   uint64_t purpose;  // Neighbours::Purpose
 };
-struct AskAnswer {  // Neighbours::Answer
+struct AskAnswer {  // of Neighbours::Answer, what one node knows
   uint64_t undrained;
   uint64_t end;
   uint64_t synced;

@@ -33,6 +33,7 @@
 #include "log/target_mark.h"
 #include "medium/medium.h"
 #include "node/leases.h"
+#include "node/synced_elsewhere.h"
 #include "node/unsynced.h"
 
 namespace pmio {
@@ -43,7 +44,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x414c5443494f4d50;  // "PMIOCTLA"
+constexpr uint64_t kControlMagic = 0x424c5443494f4d50;  // "PMIOCTLB"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -164,7 +165,7 @@ struct FileControl {
   Leases leases;
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint64_t> foreign_leases;
-  std::atomic<uint64_t> synced_elsewhere;  // the most of any Neighbours::Answer::synced
+  SyncedElsewhere synced_elsewhere;
   std::atomic<uint64_t> clock;
   std::atomic<uint32_t> stale_count;
   StaleWindow stale[kMaxStale];

@@ -53,7 +53,7 @@ class File {
   // and the size that any of them knows of. An error: nothing may be logged.
   Status join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint64_t size);
   bool spans_nodes() const;
-  // How many writes past the log this node has synced: Neighbours::Answer::synced.
+  // How many writes past the log this node has synced: Unsynced::synced.
   uint64_t writes_synced() const;
   // Whether this process has it open by more than one handle.
   bool has_other_handles() const;

@@ -25,12 +25,17 @@ class Neighbours {
 
   virtual const NodePlace& place() const = 0;
 
+  // How many writes past its log another node has synced, ever; a node that has not is left out.
+  struct Synced {
+    uint32_t node;
+    uint64_t count;
+  };
   struct Answer {
     bool undrained = false;  // some other node holds bytes of the ranges, with stamps up to `upto`, that are
                              // not in the file yet; of Purpose::log nothing is said
     uint64_t end = 0;        // of the file, as far as the nodes know
-    uint64_t synced = 0;     // how many writes past their logs the other nodes have synced, ever
     uint64_t clock = 0;      // no earlier than that of any independent write logged on the other nodes so far
+    std::vector<Synced> synced;
   };
   // What is to be done with the ranges. write: past the log, and nobody serves cached bytes of them any more.
   // log: independently. After both no other node relies on what it knew of them, or logs anything there
@@ -45,7 +50,7 @@ class Neighbours {
     bool complete = false;
     std::vector<std::vector<Vector>> held;  // of each node, one behind the other (well_ordered)
     uint64_t end = 0;                       // of the file
-    uint64_t synced = 0;                    // as Answer
+    std::vector<Synced> synced;
   };
   virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was

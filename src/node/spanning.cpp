@@ -142,10 +142,10 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
     // Both only grow.
     const uint64_t changes = control->foreign_writes.load(std::memory_order_seq_cst) +
                              control->foreign_leases.load(std::memory_order_seq_cst);
-    const auto clear = others.clear_of(*neighbours, number, finished, changes, ranges, end);
+    const auto clear =
+        others.clear_of(*neighbours, number, finished, changes, ranges, &control->synced_elsewhere, end);
     if (!clear.ok()) return clear.status();
     if (clear.value()) {
-      raise_to(control->synced_elsewhere, others.synced());
       *end = std::max(*end, logged_end());
       return {};
     }
@@ -158,7 +158,7 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
                                          will_write ? Neighbours::Purpose::write : Neighbours::Purpose::read);
     if (!answers.ok()) return answers.status();
     *end = std::max(logged_end(), answers.value().end);
-    raise_to(control->synced_elsewhere, answers.value().synced);
+    control->synced_elsewhere.learn(answers.value().synced);
     if (!answers.value().undrained && !held) return {};
     // What others go on to log independently is nothing that this rank has learnt of.
     const uint64_t clock = std::max(answers.value().clock, control->clock.load(std::memory_order_seq_cst));
@@ -179,8 +179,7 @@ Status File::Impl::await_rank(const std::function<bool()>& done) const {
 // Rounds that all nodes have written, changes of the size and the like, and independent writes.
 uint64_t File::Impl::changes_seen() const {
   return control->ledger_updates.load(std::memory_order_seq_cst) +
-         control->foreign_writes.load(std::memory_order_seq_cst) +
-         control->synced_elsewhere.load(std::memory_order_seq_cst);
+         control->foreign_writes.load(std::memory_order_seq_cst) + control->synced_elsewhere.changes();
 }
 
 Status File::Impl::await_older_reads(uint64_t changes) const {

@@ -35,7 +35,8 @@ void Survey::clear() {
 }
 
 // The question whose answer tells of the window; end() where the others cannot tell.
-Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t file, uint64_t window) {
+Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t file, uint64_t window,
+                                                SyncedElsewhere* synced) {
   const auto after = asked_.upper_bound(window);
   if (after != asked_.begin() && std::prev(after)->second.end > window) return std::prev(after);
   ahead_ = window == next_ ? std::min(2 * ahead_, most_ahead_) : 1;
@@ -55,7 +56,7 @@ Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t
     }
     next_ = window + ahead_;
     end_ = std::max(end_, told.value().end);
-    synced_ = std::max(synced_, told.value().synced);
+    synced->learn(told.value().synced);
     uint64_t vectors = 1;
     for (const auto& of_node : told.value().held) vectors += of_node.size();
     if (kept_ + vectors > kMostKept) clear();
@@ -64,13 +65,8 @@ Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t
   }
 }
 
-uint64_t Survey::synced() {
-  const std::lock_guard lock(mutex_);
-  return synced_;
-}
-
 Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
-                              std::span<const Vector> ranges, uint64_t* end) {
+                              std::span<const Vector> ranges, SyncedElsewhere* synced, uint64_t* end) {
   std::lock_guard lock(mutex_);
   if (calls != calls_ || changes != changes_) {
     clear();
@@ -90,7 +86,7 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
     const uint64_t last = (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes;
     if (last - first >= kMostRangeWindows) return false;
     for (uint64_t number = first; number <= last; number++) {
-      const auto asked = find(neighbours, file, number);
+      const auto asked = find(neighbours, file, number, synced);
       if (!asked.ok()) return asked.status();
       if (asked.value() == asked_.end()) return false;
       const auto& held = asked.value()->second.held;

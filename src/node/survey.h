@@ -17,6 +17,7 @@
 
 #include "drain/interval.h"
 #include "node/neighbours.h"
+#include "node/synced_elsewhere.h"
 
 namespace pmio {
 
@@ -25,11 +26,9 @@ class Survey {
   // Whether the other nodes certainly hold nothing of the ranges. Asks them, where it was asked the same
   // before, and answers false where that does not tell. *end: of the file, as far as the nodes knew.
   // changes: foreign_writes and foreign_leases as FileControl has them by now; another value than before, and
-  // all is asked anew.
+  // all is asked anew. What the others say that they have synced goes to synced.
   Result<bool> clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
-                        std::span<const Vector> ranges, uint64_t* end);
-  // Of the answers that it relies on, Neighbours::Answer::synced.
-  uint64_t synced();
+                        std::span<const Vector> ranges, SyncedElsewhere* synced, uint64_t* end);
 
  private:
   struct Asked {
@@ -39,14 +38,14 @@ class Survey {
   static constexpr uint64_t kMostAhead = 16;
   static constexpr uint64_t kNone = UINT64_MAX;
   using AskedMap = std::map<uint64_t, Asked>;  // by the first window
-  Result<AskedMap::iterator> find(Neighbours& neighbours, uint64_t file, uint64_t window);
+  Result<AskedMap::iterator> find(Neighbours& neighbours, uint64_t file, uint64_t window,
+                                  SyncedElsewhere* synced);
   void clear();
 
   std::mutex mutex_;
   uint64_t calls_ = 0;
   uint64_t changes_ = 0;
   uint64_t end_ = 0;
-  uint64_t synced_ = 0;
   uint32_t wait_ = 0;                 // how many questions more are answered without asking
   uint64_t most_ahead_ = kMostAhead;  // windows of a question
   AskedMap asked_;

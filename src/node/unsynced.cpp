@@ -11,7 +11,11 @@ namespace pmio {
 constexpr size_t kMostOfAWrite = 16;         // ranges; of more their span is kept
 constexpr uint64_t kMostCompared = 1 << 16;  // pairs of ranges
 
-void Unsynced::init() { init_shared_mutex(&mutex_); }
+void Unsynced::init() {
+  init_shared_mutex(&mutex_);
+  made_ns_ = monotonic_ns();
+  first_ = made_ns_;
+}
 
 bool Unsynced::add(std::span<const Vector> ranges) {
   const RobustLock lock(mutex_);

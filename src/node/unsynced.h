@@ -31,8 +31,12 @@ class Unsynced {
   Status end_write(std::span<const Vector> ranges, TargetFile& target);
   bool writing() const { return writing_.load(std::memory_order_seq_cst) != 0; }
 
-  // How many ranges have been synced, ever.
-  uint64_t synced() const { return first_.load(std::memory_order_seq_cst); }
+  // 0: none. Else a number that grows with each range that is synced, and from one that was made earlier to
+  // one made later: the other nodes may outlive it.
+  uint64_t synced() const {
+    const uint64_t first = first_.load(std::memory_order_seq_cst);
+    return first == made_ns_ ? 0 : first;
+  }
   // Whether bytes of the ranges may be unsynced. May say yes where they are not.
   bool holds(std::span<const Vector> ranges);
   // All that was written before is with the file system's servers on return. Where that has failed once it
@@ -49,7 +53,8 @@ class Unsynced {
   std::atomic<uint32_t> writing_;
   std::atomic<uint32_t> count_;
   std::atomic<int32_t> error_;
-  std::atomic<uint64_t> first_;  // how many ranges there were before those that are here
+  uint64_t made_ns_;             // monotonic time: more than ranges that were written before
+  std::atomic<uint64_t> first_;  // that, and how many ranges there were before those that are here
   Vector ranges_[kMostRanges];
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "drain/blocks.h"
 #include "drain/pieces.h"
 
@@ -39,12 +41,13 @@ class FakeNeighbours : public Neighbours {
 struct SurveyTest : testing::Test {
   FakeNeighbours others;
   Survey survey;
+  std::unique_ptr<SyncedElsewhere> synced{new SyncedElsewhere()};
   uint64_t end = 0;
   uint64_t changes = 0;
 
   bool clear_of(int64_t offset, uint64_t bytes, uint64_t calls = 1) {
     const Vector range{offset, bytes, 0, 1};
-    const auto clear = survey.clear_of(others, kFile, calls, changes, {&range, 1}, &end);
+    const auto clear = survey.clear_of(others, kFile, calls, changes, {&range, 1}, synced.get(), &end);
     EXPECT_TRUE(clear.ok());
     return clear.ok() && clear.value();
   }
@@ -116,12 +119,19 @@ TEST_F(SurveyTest, IsOldOnceAnotherNodeWritesPastItsLog) {
   EXPECT_FALSE(clear_of(0, 8));
 }
 
+TEST_F(SurveyTest, WhatTheOthersHaveSyncedIsAChange) {
+  ask_often();
+  others.told.synced = {{1, 10}};
+  EXPECT_TRUE(clear_of(0, 8));
+  EXPECT_GT(synced->changes(), 0u);
+}
+
 TEST_F(SurveyTest, BlocksBetweenThePieces) {
   ask_often();
   others.told.held = {{{100, 100, 200, 2}}};
   const Vector between{0, 100, 200, 3}, across{50, 100, 200, 2};
-  EXPECT_TRUE(*survey.clear_of(others, kFile, 1, 0, {&between, 1}, &end));
-  EXPECT_FALSE(*survey.clear_of(others, kFile, 1, 0, {&across, 1}, &end));
+  EXPECT_TRUE(*survey.clear_of(others, kFile, 1, 0, {&between, 1}, synced.get(), &end));
+  EXPECT_FALSE(*survey.clear_of(others, kFile, 1, 0, {&across, 1}, synced.get(), &end));
 }
 
 TEST_F(SurveyTest, ALaterCallMakesItAskAgain) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include "node_fixture.h"
@@ -84,6 +85,23 @@ TEST_F(UnsyncedTest, AFailureIsForEver) {
   ASSERT_EQ(dup2(kept, target_->fd()), target_->fd());
   EXPECT_EQ(unsynced_->sync(*target_).system_errno(), EINVAL);
   for (const int fd : {kept, pipe_ends[0], pipe_ends[1]}) close(fd);
+}
+
+// Another node may have been told what an earlier one had synced, of the same file.
+TEST_F(UnsyncedTest, CountsOnFromEarlierOnes) {
+  EXPECT_EQ(unsynced_->synced(), 0u);
+  ASSERT_TRUE(write(0, 10).ok());
+  EXPECT_EQ(unsynced_->synced(), 0u);
+  ASSERT_TRUE(unsynced_->sync(*target_).ok());
+  const uint64_t earlier = unsynced_->synced();
+  EXPECT_GT(earlier, 0u);
+
+  std::memset(memory_.get(), 0, sizeof(Unsynced));
+  unsynced_->init();
+  EXPECT_EQ(unsynced_->synced(), 0u);
+  ASSERT_TRUE(write(0, 10).ok());
+  ASSERT_TRUE(unsynced_->sync(*target_).ok());
+  EXPECT_GT(unsynced_->synced(), earlier);
 }
 
 // Nothing that a thread has written is left behind its own sync, whatever the others do meanwhile.
