@@ -4,8 +4,6 @@
 
 namespace pmio {
 
-static size_t level_above(size_t count) { return (count + EndIndex::kFanout - 1) / EndIndex::kFanout; }
-
 size_t EndIndex::words(size_t n) {
   if (n == 0) return 0;
   size_t total = 0, count = n;

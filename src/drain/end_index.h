@@ -2,6 +2,7 @@
 // every kFanout entries, of every kFanout of those, and so on up to a level that has at most kFanout.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +20,13 @@ class EndIndex {
 
   EndIndex(const Entry* entries, size_t n, const uint64_t* words) : entries_(entries), n_(n), words_(words) {}
 
+  // The first entry whose end lies beyond a, n where there is none; looks at kFanout numbers of each level.
+  size_t first_beyond(uint64_t a) const {
+    size_t at = n_ == 0 ? 0 : kFanout * first_of_level(a, words_, level_above(n_));
+    while (at < n_ && entries_[at].end <= a) ++at;
+    return std::min(at, n_);
+  }
+
   // Calls take(const Entry&) for the entries among the first `limit` whose end lies beyond a, until it
   // returns false.
   template <class Take>
@@ -26,10 +34,16 @@ class EndIndex {
     const size_t whole = limit - limit % kFanout;
     for (size_t i = whole; i < limit; ++i)
       if (entries_[i].end > a && !take(entries_[i])) return;
-    if (whole > 0) climb(a, whole / kFanout, words_, (n_ + kFanout - 1) / kFanout, 1, take);
+    if (whole > 0) climb(a, whole / kFanout, words_, level_above(n_), 1, take);
   }
 
  private:
+  static size_t level_above(size_t count) { return (count + kFanout - 1) / kFanout; }
+  static size_t first_of_level(uint64_t a, const uint64_t* level, size_t count) {
+    size_t at = count > kFanout ? kFanout * first_of_level(a, level + count, level_above(count)) : 0;
+    while (at < count && level[at] <= a) ++at;
+    return at;
+  }
   // The first `limit` numbers of a level that has `count`, each standing for kFanout^depth entries.
   template <class Take>
   bool climb(uint64_t a, size_t limit, const uint64_t* level, size_t count, unsigned depth,
@@ -39,7 +53,7 @@ class EndIndex {
     for (size_t i = first; i < limit; ++i)
       if (level[i] > a && !descend(a, i, level, depth, take)) return false;
     if (first == 0) return true;
-    return climb(a, first / kFanout, level + count, (count + kFanout - 1) / kFanout, depth + 1, take);
+    return climb(a, first / kFanout, level + count, level_above(count), depth + 1, take);
   }
   template <class Take>
   bool descend(uint64_t a, size_t i, const uint64_t* level, unsigned depth, Take& take) const {
@@ -57,7 +71,7 @@ class EndIndex {
   }
   size_t count_at(unsigned depth) const {
     size_t count = n_;
-    for (unsigned d = 0; d < depth; ++d) count = (count + kFanout - 1) / kFanout;
+    for (unsigned d = 0; d < depth; ++d) count = level_above(count);
     return count;
   }
 

@@ -18,9 +18,13 @@ size_t first_from(std::span<const Entry> sorted, uint64_t offset, size_t near, s
   return first_not(from, sorted.size(), near, [&](size_t i) { return sorted[i].offset < offset; });
 }
 
-const uint64_t* index_words(std::span<const Entry> shorts, std::span<const Entry> longs, bool of_longs) {
-  const auto* words = reinterpret_cast<const uint64_t*>(longs.data() + longs.size());
-  return of_longs ? words + EndIndex::words(shorts.size()) : words;
+// Where to search for a from: where the last search ended, unless that is far away in the file.
+size_t near_to(std::span<const Entry> sorted, const EndIndex& index, uint64_t a, const size_t* hint) {
+  if (hint != nullptr && *hint < sorted.size()) {
+    const uint64_t there = sorted[*hint].offset;
+    if (std::max(a, there) - std::min(a, there) < kWindowBytes) return *hint;
+  }
+  return index.first_beyond(a);
 }
 
 bool are_disjoint(const Entry* sorted, size_t n) {
@@ -32,15 +36,14 @@ bool are_disjoint(const Entry* sorted, size_t n) {
 // The same for entries that do not overlap each other.
 size_t find_in_disjoint(std::span<const Entry> sorted, uint64_t a, uint64_t b, size_t near, size_t most,
                         std::vector<Entry>* found) {
-  size_t at = first_from(sorted, a, near);
-  if (at > 0 && sorted[at - 1].end > a) --at;
+  size_t at = first_not(0, sorted.size(), near, [&](size_t i) { return sorted[i].end <= a; });
   for (size_t taken = 0; at < sorted.size() && sorted[at].offset < b && taken <= most; ++at, ++taken)
     found->push_back(sorted[at]);
   return at;
 }
 
 // Appends what of `sorted` intersects [a, b), or more than `most` of it; returns the position of b.
-size_t find_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a, uint64_t b, size_t near,
+size_t find_in(std::span<const Entry> sorted, const EndIndex& index, uint64_t a, uint64_t b, size_t near,
                size_t most, std::vector<Entry>* found) {
   const size_t from = first_from(sorted, a, near);
   const size_t to = first_from(sorted, b, from, from);
@@ -49,22 +52,16 @@ size_t find_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a,
                 sorted.begin() + static_cast<ptrdiff_t>(from + taken));
   if (taken > most) return to;
   size_t room = most + 1 - taken;
-  EndIndex(sorted.data(), sorted.size(), words).beyond(a, from, [&](const Entry& entry) {
+  index.beyond(a, from, [&](const Entry& entry) {
     found->push_back(entry);
     return --room > 0;
   });
   return to;
 }
 
-uint64_t next_in(std::span<const Entry> sorted, const uint64_t* words, uint64_t a) {
-  const size_t from = first_from(sorted, a, sorted.size() / 2);
-  bool over = false;
-  EndIndex(sorted.data(), sorted.size(), words).beyond(a, from, [&](const Entry&) {
-    over = true;
-    return false;
-  });
-  if (over) return a;
-  return from < sorted.size() ? sorted[from].offset : UINT64_MAX;
+uint64_t next_in(std::span<const Entry> sorted, const EndIndex& index, uint64_t a) {
+  const size_t at = index.first_beyond(a);
+  return at < sorted.size() ? std::max(a, sorted[at].offset) : UINT64_MAX;
 }
 
 RunHeader summary_of(std::span<const Entry> entries) {
@@ -102,25 +99,35 @@ std::span<const Entry> RunView::long_entries() const {
   return {entries_ + header_->short_entries, header_->long_entries};
 }
 
+EndIndex RunView::short_index() const {
+  const auto longs = long_entries();
+  return {entries_, header_->short_entries, reinterpret_cast<const uint64_t*>(longs.data() + longs.size())};
+}
+
+EndIndex RunView::long_index() const {
+  const auto longs = long_entries();
+  const auto* words = reinterpret_cast<const uint64_t*>(longs.data() + longs.size());
+  return {longs.data(), longs.size(), words + EndIndex::words(header_->short_entries)};
+}
+
 void RunView::find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint, size_t most) const {
   if (header_ == nullptr || a >= b || a >= header_->end || b <= header_->begin) return;
   const auto shorts = short_entries(), longs = long_entries();
-  const size_t near = hint != nullptr ? *hint : shorts.size() / 2;
+  const size_t near = near_to(shorts, short_index(), a, hint);
   if (header_->disjoint != 0) {
     const size_t ended = find_in_disjoint(shorts, a, b, near, most, found);
     if (hint != nullptr) *hint = ended;
     return;
   }
-  const size_t ended = find_in(shorts, index_words(shorts, longs, false), a, b, near, most, found);
+  const size_t ended = find_in(shorts, short_index(), a, b, near, most, found);
   if (hint != nullptr) *hint = ended;
-  if (!longs.empty()) find_in(longs, index_words(shorts, longs, true), a, b, longs.size() / 2, most, found);
+  if (!longs.empty())
+    find_in(longs, long_index(), a, b, near_to(longs, long_index(), a, nullptr), most, found);
 }
 
 uint64_t RunView::next_covered(uint64_t a) const {
   if (header_ == nullptr || a >= header_->end) return UINT64_MAX;
-  const auto shorts = short_entries(), longs = long_entries();
-  return std::min(next_in(shorts, index_words(shorts, longs, false), a),
-                  next_in(longs, index_words(shorts, longs, true), a));
+  return std::min(next_in(short_entries(), short_index(), a), next_in(long_entries(), long_index(), a));
 }
 
 size_t run_bytes(size_t entries) {

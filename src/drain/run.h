@@ -36,6 +36,8 @@ inline bool older(const Entry& a, const Entry& b) {
   return a.where < b.where;
 }
 
+class EndIndex;
+
 struct RunHeader {
   uint64_t short_entries;
   uint64_t long_entries;
@@ -66,6 +68,8 @@ class RunView {
   uint64_t next_covered(uint64_t a) const;
 
  private:
+  EndIndex short_index() const;
+  EndIndex long_index() const;
   const RunHeader* header_ = nullptr;
   const Entry* entries_ = nullptr;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "drain/end_index.h"
 #include "drain/sort.h"
 #include "drain_records.h"
 
@@ -162,6 +163,24 @@ TEST(Run, FindsWhatIntersects) {
       for (const uint64_t edge : {entry.offset, entry.end})
         for (const uint64_t a : {edge - (edge > 0), edge, edge + 1})
           ASSERT_NO_FATAL_FAILURE(check_search(run.view(), entries, a, a + 1, &hint));
+    }
+  }
+}
+
+TEST(EndIndex, TheFirstThatReachesBeyond) {
+  for (const size_t n : {0, 1, 15, 16, 17, 255, 256, 257, 272, 273, 4096, 4097, 5000}) {
+    SCOPED_TRACE(n);
+    Random random(n);
+    const std::vector<Entry> entries = random_entries(random, n);
+    std::vector<uint64_t> words(EndIndex::words(n));
+    EndIndex::build(entries.data(), n, words.data());
+    const EndIndex index(entries.data(), n, words.data());
+    for (size_t i = 0; i < 300; ++i) {
+      uint64_t a = UINT64_MAX;
+      if (n > 0 && i > 0) a = entries[below(random, n)].end - below(random, 2);
+      const auto first =
+          std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.end > a; });
+      ASSERT_EQ(index.first_beyond(a), static_cast<size_t>(first - entries.begin()));
     }
   }
 }
