@@ -14,7 +14,7 @@ namespace {
 struct Progress {
   uint32_t world = 0;        // its rank in MPI_COMM_WORLD
   uint32_t finished = 0;     // calls
-  uint32_t begun = 0;        // the last one of which there is a record
+  uint32_t begun = 0;        // the last one that anything tells of
   uint32_t begin_call = 0;   // finished before the oldest segment that is there
   bool begin_later = false;  // and something behind it was logged before that segment
 };
@@ -105,12 +105,13 @@ class Survey {
   }
 
   // What comes behind damage is not complete, whatever tells of it; nor behind a segment that is not there.
+  // That it has been begun counts all the same, or there would be no cut.
   void walk(const SegmentInfo& segment) {
-    if (broken_.count(segment.rank) != 0) return;
     const Table table = table_of(segment);
     for (const auto& entry : table) {
-      if (entry && !enter(*entry, segment)) return;
+      if (entry) enter(*entry, segment);
     }
+    const bool believed = broken_.count(segment.rank) == 0;
     for (uint32_t i = 0; i < segment.records; i++) {
       if (!tells(segment, i)) continue;
       const LogRecord& record = segment.reader.record(i);
@@ -118,13 +119,12 @@ class Survey {
       Progress& progress = opens_[place.open].of_rank[place.rank];
       progress.world = segment.rank;
       const bool finished = place.independent || (record.flags & kLastOfCall) != 0;
-      if (!place.independent) progress.begun = std::max(progress.begun, place.call);
-      if (place.call > 0) progress.finished = std::max(progress.finished, place.call - (finished ? 0 : 1));
+      progress.begun = std::max(progress.begun, place.call);
+      if (believed && place.call > 0)
+        progress.finished = std::max(progress.finished, place.call - (finished ? 0 : 1));
     }
-    if (segment.damage) {
-      broken_.insert(segment.rank);
-      return;
-    }
+    if (segment.damage) broken_.insert(segment.rank);
+    if (!believed || segment.damage) return;
     for (const auto& entry : table) {
       if (!entry) continue;
       Progress& progress = opens_[entry->open].of_rank[entry->rank];
@@ -132,8 +132,7 @@ class Survey {
     }
   }
 
-  // False where segments before this one are lost.
-  bool enter(const OpenEntry& entry, const SegmentInfo& segment) {
+  void enter(const OpenEntry& entry, const SegmentInfo& segment) {
     Open& open = opens_[entry.open];
     open.ranks = entry.ranks;
     open.closed = open.closed || entry.closed != 0;
@@ -144,13 +143,11 @@ class Survey {
       progress.begin_call = entry.begin_call;
       progress.begin_later = entry.begin_later != 0;
     }
+    progress.begun = std::max({progress.begun, entry.begin_call, entry.last_call});
     // What was logged before may be what is lost, a part of the call that goes on here too.
-    if (may_lack_segments(segment.rank) && (entry.begin_call > progress.finished || entry.begin_later != 0)) {
+    if (may_lack_segments(segment.rank) && (entry.begin_call > progress.finished || entry.begin_later != 0))
       broken_.insert(segment.rank);
-      return false;
-    }
-    progress.finished = std::max(progress.finished, entry.begin_call);
-    return true;
+    if (broken_.count(segment.rank) == 0) progress.finished = std::max(progress.finished, entry.begin_call);
   }
 
   // Only of ranks without a segment: what can be checked goes before what cannot.
@@ -254,7 +251,8 @@ class Survey {
     for (const OpenCut& of : cut->opens) {
       for (const auto& [rank, progress] : opens_.at(of.open).of_rank) {
         const bool at_cut = progress.begin_call == of.complete && progress.begin_later;
-        if (progress.begin_call > of.complete || at_cut) cut->untold.insert(progress.world);
+        const bool unreadable = context_.with_unreadable.count(progress.world) != 0;
+        if (progress.begin_call > of.complete || at_cut || unreadable) cut->untold.insert(progress.world);
       }
     }
   }
