@@ -101,12 +101,13 @@ bool SegmentReader::valid(uint32_t index, bool check_data) const {
   return !check_data || candidate.data_crc == crc32c(0, base_ + begin, candidate.length);
 }
 
-uint32_t SegmentReader::count_valid(bool check_data) const {
+uint32_t SegmentReader::count_valid(bool check_data, uint32_t from, uint64_t to) const {
   // Data of successive records do not overlap, so that no segment, however made, takes more than one pass
   // over it.
   uint64_t data_end = kHeaderBytes;
-  uint32_t count = 0;
-  while (valid(count, false)) {
+  if (from > 0 && intact(from - 1)) data_end = data_begin(record(from - 1)) + record(from - 1).length;
+  uint32_t count = from;
+  while (count < to && valid(count, false)) {
     const LogRecord& candidate = record(count);
     if (data_begin(candidate) < data_end) break;
     if (check_data && candidate.data_crc != crc32c(0, data(candidate), candidate.length)) break;

@@ -202,6 +202,22 @@ TEST_F(Refusal, ADamagedHeader) {
   EXPECT_TRUE(std::filesystem::exists(directory + "/seg-0-0"));
 }
 
+// Made by no writer. Were such records valid, the same bytes would be read as often as there are records.
+TEST_F(Refusal, DataOfTwoRecordsDoNotOverlap) {
+  {
+    CrashedJob job(logs, 1, 1);
+    for (const int64_t offset : {0, 10})
+      job.write(0, 0, target, {offset, 10, 0, 1}, Bytes(10, std::byte{1}), 1);
+    const Region& region = *job.segment(0, 0, target).region;
+    auto& second = *reinterpret_cast<LogRecord*>(job.segment(0, 0, target).region->data() +
+                                                 region.size_bytes() - 2 * sizeof(LogRecord));
+    second.data_position = kHeaderBytes / kDataAlignment;
+    second.record_crc = record_checksum(second, job.segment(0, 0, target).writer.salt(), 1);
+  }
+  EXPECT_TRUE(run().complete());
+  EXPECT_EQ(read_file(target), prefix(1));
+}
+
 TEST_F(Refusal, FreeAndEmptySegmentsGoWithTheJob) {
   crash();
   {
