@@ -199,7 +199,7 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
   }
   Recovery recovery(job, file, options);
   if (file.nodes && file.nodes->nodes > 1 && !file.discarded) {
-    if (options.consistent && file.undrained_records() > 0)
+    if (options.consistent && needs_journal(file))
       return Status(Code::unsupported,
                     "its ranks were on " + std::to_string(file.nodes->nodes) +
                         " nodes, and the log of one does not tell which calls the others had finished: "

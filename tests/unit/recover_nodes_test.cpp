@@ -307,6 +307,25 @@ TEST_P(RecoverNodes, ConsistentIsRefused) {
   EXPECT_TRUE(read_file(target).empty());
 }
 
+// Nothing of this node's log is undrained, but what it drained last is not in the file of all.
+TEST_P(RecoverNodes, ConsistentIsRefusedWhereARoundIsHalfFinished) {
+  const auto all = random_calls(3);
+  write_file(target, after(all, 2));
+  crash(0, all, 3);
+  crash(1, all, 2);
+  recover_node(1);
+  const Bytes before = read_file(target);
+  const auto consistent = [this] {
+    auto report = recover({.directory = directories_[0], .consistent = true});
+    EXPECT_TRUE(report.ok());
+    return report->jobs.at(0).files.at(0);
+  };
+  EXPECT_EQ(consistent().result, FileResult::kept);
+  EXPECT_TRUE(read_file(target) == before);
+  recover_node(0);
+  expect_recovered(after(all, 3));
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RecoverNodes, testing::Range(0, 8));
 
 }  // namespace
