@@ -323,9 +323,12 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
   if (!names.ok()) return names.status();
   for (const std::string& entry : *names) {
     if (!belongs_to_a_job(entry)) return false;
-    if (!starts_with(entry, "seg-")) continue;
+    const bool segment = starts_with(entry, "seg-");
+    if (!segment && !starts_with(entry, "nodes-")) continue;
     auto mapping = job.map(entry);
-    if (!mapping.ok() || !is_free_segment((*mapping)->bytes())) return false;
+    if (segment && (!mapping.ok() || !is_free_segment((*mapping)->bytes()))) return false;
+    // Of a file that was not asked for: other nodes wait for what its recovery says.
+    if (!segment && mapping.ok() && parse_nodes_note((*mapping)->bytes())) return false;
   }
   for (const std::string& entry : *names) {
     if (entry != kAlive) PMIO_TRY(job.remove(entry));

@@ -326,6 +326,28 @@ TEST_P(RecoverNodes, ConsistentIsRefusedWhereARoundIsHalfFinished) {
   expect_recovered(after(all, 3));
 }
 
+// The others wait for what this node says of a file that it has no segment of.
+TEST_P(RecoverNodes, AnotherFileTakesNoNoteAway) {
+  std::vector<Written> all = random_calls(4);
+  std::erase_if(all, [](const Written& one) { return one.rank < 2; });
+  write_file(target, after(all, 2));
+  for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
+  const std::string other = root + "/logs-other-file";
+  for (const bool pending : {true, false}) {
+    write_file(other, {});
+    CrashedJob(directories_[0], kJob, kRanks).write(0, 0, other, {0, 5, 0, 1}, Bytes(5, std::byte{8}), 1);
+    if (pending) {
+      EXPECT_TRUE(recover_pending(directories_[0], identity(other), other, 77).ok());
+    } else {
+      EXPECT_TRUE(recover({.directory = directories_[0], .path = other}).ok());
+    }
+    EXPECT_EQ(read_file(other), Bytes(5, std::byte{8}));
+    EXPECT_EQ(scan(directories_[0])->size(), 1u);
+  }
+  for (const uint32_t node : {0u, 1u}) recover_node(node);
+  expect_recovered(after(all, 4));
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RecoverNodes, testing::Range(0, 8));
 
 }  // namespace
