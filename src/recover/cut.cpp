@@ -30,6 +30,7 @@ struct Place {
   uint32_t rank;
   bool independent;
   uint32_t call;  // independent: of the last collective one before it
+  bool damaged;   // the table does not tell the open any more
 };
 
 bool is_extent(const Vector& range) {
@@ -91,7 +92,7 @@ class Survey {
     const bool known = index > 0 && index <= kMaxOpens && table[index - 1];
     const bool independent = (record.flags & kIndependent) != 0 || record.collective_call == 0;
     return {known ? table[index - 1]->open : kUnknownOpen, known ? table[index - 1]->rank : segment.rank,
-            independent, record.collective_call};
+            independent, record.collective_call, index > 0 && !known};
   }
 
   bool is_lost(uint32_t rank) const {
@@ -99,6 +100,8 @@ class Survey {
     return std::any_of(file_.lost_segments.begin(), file_.lost_segments.end(), of_rank) ||
            std::any_of(file_.gone_segments.begin(), file_.gone_segments.end(), of_rank);
   }
+
+  bool is_believed(uint32_t rank) const { return broken_.count(rank) == 0; }
 
   bool may_lack_segments(uint32_t rank) const {
     return is_lost(rank) || context_.with_unreadable.count(rank) != 0;
@@ -111,7 +114,6 @@ class Survey {
     for (const auto& entry : table) {
       if (entry) enter(*entry, segment);
     }
-    const bool believed = broken_.count(segment.rank) == 0;
     for (uint32_t i = 0; i < segment.records; i++) {
       if (!tells(segment, i)) continue;
       const LogRecord& record = segment.reader.record(i);
@@ -120,11 +122,12 @@ class Survey {
       progress.world = segment.rank;
       const bool finished = place.independent || (record.flags & kLastOfCall) != 0;
       progress.begun = std::max(progress.begun, place.call);
-      if (believed && place.call > 0)
+      if (place.damaged) broken_.insert(segment.rank);
+      if (is_believed(segment.rank) && place.call > 0)
         progress.finished = std::max(progress.finished, place.call - (finished ? 0 : 1));
     }
     if (segment.damage) broken_.insert(segment.rank);
-    if (!believed || segment.damage) return;
+    if (!is_believed(segment.rank)) return;
     for (const auto& entry : table) {
       if (!entry) continue;
       Progress& progress = opens_[entry->open].of_rank[entry->rank];
@@ -147,7 +150,7 @@ class Survey {
     // What was logged before may be what is lost, a part of the call that goes on here too.
     if (may_lack_segments(segment.rank) && (entry.begin_call > progress.finished || entry.begin_later != 0))
       broken_.insert(segment.rank);
-    if (broken_.count(segment.rank) == 0) progress.finished = std::max(progress.finished, entry.begin_call);
+    if (is_believed(segment.rank)) progress.finished = std::max(progress.finished, entry.begin_call);
   }
 
   // Only of ranks without a segment: what can be checked goes before what cannot.
@@ -155,7 +158,8 @@ class Survey {
     for (const ControlEvidence::Open& evidence : file_.control_opens) {
       Open& open = opens_[evidence.number];
       open.ranks = evidence.ranks;
-      if (is_lost(evidence.world) || open.of_rank.count(evidence.rank) != 0) continue;
+      if (is_lost(evidence.world) || !is_believed(evidence.world)) continue;
+      if (open.of_rank.count(evidence.rank) != 0) continue;
       open.of_rank[evidence.rank] = {evidence.world, evidence.calls, 0, evidence.calls, evidence.later};
     }
   }
