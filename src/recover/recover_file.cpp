@@ -197,6 +197,8 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
     return Status(Code::corrupt,
                   "its ledger is damaged, so nobody knows what of the log the file has already");
   }
+  if (file.of_nodes && !file.nodes && replays)
+    return Status(Code::corrupt, "its ranks were on several nodes, and the note that tells which is lost");
   Recovery recovery(job, file, options);
   if (file.nodes && file.nodes->nodes > 1 && !file.discarded) {
     if (options.consistent && needs_journal(file))

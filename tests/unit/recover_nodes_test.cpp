@@ -348,6 +348,32 @@ TEST_P(RecoverNodes, AnotherFileTakesNoNoteAway) {
   expect_recovered(after(all, 4));
 }
 
+// What tells of other nodes are the note, as long as it is there, and the ledger.
+TEST_P(RecoverNodes, WithoutItsNoteALogIsKept) {
+  const auto all = random_calls(3);
+  write_file(target, after(all, 2));
+  crash(0, all, 2);
+  const std::string job = directories_[0] + "/job-000000005eed0000/", key = file_key(identity(target));
+  const auto expect_kept = [&] {
+    auto report = recover({.directory = directories_[0]});
+    ASSERT_TRUE(report.ok());
+    const FileOutcome& file = report->jobs.at(0).files.at(0);
+    EXPECT_EQ(file.result, FileResult::kept);
+    EXPECT_NE(file.message.find("several nodes"), std::string::npos) << file.message;
+    EXPECT_TRUE(read_file(target) == after(all, 2));
+  };
+  std::filesystem::rename(job + "nodes-" + key, root + "/logs-note");
+  expect_kept();
+  std::filesystem::rename(job + "ledger-" + key, root + "/logs-ledger");
+  std::ofstream(job + "nodes-" + key) << "damaged";
+  expect_kept();
+  std::filesystem::rename(root + "/logs-note", job + "nodes-" + key);
+  std::filesystem::rename(root + "/logs-ledger", job + "ledger-" + key);
+  crash(1, all, 2);
+  for (const uint32_t node : {0u, 1u}) recover_node(node);
+  expect_recovered(after(all, 3));
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RecoverNodes, testing::Range(0, 8));
 
 }  // namespace
