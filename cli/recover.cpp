@@ -159,9 +159,8 @@ void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bo
 void print_job(const JobOutcome& job, bool dry_run, bool consistent) {
   const std::string id = hexadecimal_id(job.id);
   if (job.state != JobState::dead) {
-    std::printf("job %s: job is %s%s, left alone (%s not in its files yet)\n", id.c_str(),
-                job_state_name(job.state), job.state == JobState::unknown ? " (a recovery is under way)" : "",
-                human_bytes(job.running_bytes).c_str());
+    std::printf("job %s: job is %s, left alone (%s not in its files yet)\n", id.c_str(),
+                job_state_name(job.state), human_bytes(job.running_bytes).c_str());
   }
   for (const FileOutcome& file : job.files) print_file(file, job, dry_run, consistent);
   for (const std::string& segment : job.unreadable) std::printf("UNREADABLE, kept: %s\n", segment.c_str());
@@ -284,13 +283,13 @@ int recover_all(const Options& options) {
 }
 
 int run(const Options& options) {
-  if (options.all) return recover_all(options);
-  if (!options.user.empty()) return fail(Status(Code::invalid, "--user goes with --all"));
+  if (!options.all && !options.user.empty()) return fail(Status(Code::invalid, "--user goes with --all"));
   if (options.force && options.path.empty())
     return fail(Status(Code::invalid, "--force needs --file: say which file may be written over"));
   if (options.lost_nodes && (options.path.empty() || options.all || options.dry_run))
     return fail(
         Status(Code::invalid, "--lost-nodes needs --file, and goes neither with --all nor --dry-run"));
+  if (options.all) return recover_all(options);
   // Another user's log is recovered by root as that user.
   struct stat facts;
   const bool of_a_user = geteuid() == 0 && lstat(options.directory.c_str(), &facts) == 0 && facts.st_uid != 0;

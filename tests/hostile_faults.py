@@ -123,6 +123,8 @@ class Faults(checks.Checks):
         self.check("changed after the crash: left alone", target.read_bytes() == b"by somebody else")
         code, output = self.pmio("recover", "--dir", logs, "--force")
         self.check("--force without --file is refused", code == 1 and "--file" in output, output)
+        code, output = self.pmio("recover", "--all", "--force")
+        self.check("--force without --file is refused with --all, too", code == 1 and "--file" in output, output)
         code, output = self.write(target, logs)  # a new job on that file, which is not logged then
         self.check("changed after the crash: a new job says so", code == 0 and "somebody has changed" in output, output)
         code, output = self.pmio("recover", "--dir", logs, "--force", "--file", target)

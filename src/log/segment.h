@@ -110,9 +110,10 @@ class SegmentReader {
   const LogRecord& record(uint32_t index) const;  // index below what is known to be published or valid
   const std::byte* data(const LogRecord& record) const;
 
-  // Number of valid records from `from` on, by full validation (checksums of data too unless check_data is
-  // false). Never reads outside the segment, whatever the bytes are.
-  uint32_t count_valid(bool check_data = true) const;
+  // Number of valid records, at most `to`, by full validation (checksums of data too unless check_data is
+  // false) of those from `from` on; the ones before are believed. Never reads outside the segment, whatever
+  // the bytes are.
+  uint32_t count_valid(bool check_data = true, uint32_t from = 0, uint64_t to = UINT64_MAX) const;
   bool valid(uint32_t index, bool check_data) const;
   // How many records the writer had certainly fenced, as far as the records from index `from` on tell: where
   // more than are valid, that is damage rather than a torn tail. Records tell it only of those before them,

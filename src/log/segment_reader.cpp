@@ -26,6 +26,15 @@ bool geometry_holds(const LogRecord& record) {
   return well_formed(record_vector(record));
 }
 
+// But for the checksum, which is the caller's to compare.
+bool is_seal(const LogRecord& record, uint32_t index) {
+  LogRecord seal{};
+  seal.record_crc = record.record_crc;
+  seal.kind = static_cast<uint16_t>(RecordKind::seal);
+  seal.fenced_records = index;
+  return std::memcmp(&seal, &record, sizeof seal) == 0;
+}
+
 uint64_t data_begin(const LogRecord& record) { return uint64_t{record.data_position} * kDataAlignment; }
 
 Status corrupt(const std::string& what) { return Status(Code::corrupt, "not a valid log segment: " + what); }
@@ -84,20 +93,21 @@ bool SegmentReader::valid(uint32_t index, bool check_data) const {
   const uint64_t records_bytes = sizeof(LogRecord) * (uint64_t{index} + 1);
   if (records_bytes > size_ - kHeaderBytes) return false;
   const LogRecord& candidate = record(index);
-  if (candidate.record_crc != record_checksum(candidate, header_->salt, index)) return false;
   if (!geometry_holds(candidate)) return false;
+  if (candidate.record_crc != record_checksum(candidate, header_->salt, index)) return false;
   const uint64_t begin = data_begin(candidate);
   const uint64_t limit = size_ - records_bytes;
   if (begin < kHeaderBytes || begin > limit || candidate.length > limit - begin) return false;
   return !check_data || candidate.data_crc == crc32c(0, base_ + begin, candidate.length);
 }
 
-uint32_t SegmentReader::count_valid(bool check_data) const {
+uint32_t SegmentReader::count_valid(bool check_data, uint32_t from, uint64_t to) const {
   // Data of successive records do not overlap, so that no segment, however made, takes more than one pass
   // over it.
   uint64_t data_end = kHeaderBytes;
-  uint32_t count = 0;
-  while (valid(count, false)) {
+  if (from > 0 && intact(from - 1)) data_end = data_begin(record(from - 1)) + record(from - 1).length;
+  uint32_t count = from;
+  while (count < to && valid(count, false)) {
     const LogRecord& candidate = record(count);
     if (data_begin(candidate) < data_end) break;
     if (check_data && candidate.data_crc != crc32c(0, data(candidate), candidate.length)) break;
@@ -112,9 +122,11 @@ uint32_t SegmentReader::fenced_records(uint32_t from) const {
   const bool told = (header_->compat & kFencedRecords) != 0;
   uint32_t fenced = 0;
   for (uint32_t index = from; index < slots; ++index) {
-    // The record's own checksum is enough: it is seeded with the salt and the index.
+    // Mostly these places hold data, of which one in 2^32 has a checksum that matches by chance.
     const LogRecord& candidate = record(index);
-    if (candidate.record_crc != record_checksum(candidate, header_->salt, index)) continue;
+    const bool seals =
+        is_seal(candidate, index) && candidate.record_crc == record_checksum(candidate, header_->salt, index);
+    if (!seals && !intact(index)) continue;
     // A writer that tells nothing is taken to have fenced every record before the next.
     fenced = std::max(fenced, told ? std::min(candidate.fenced_records, index) : index);
   }

@@ -14,7 +14,7 @@ namespace {
 struct Progress {
   uint32_t world = 0;        // its rank in MPI_COMM_WORLD
   uint32_t finished = 0;     // calls
-  uint32_t begun = 0;        // the last one of which there is a record
+  uint32_t begun = 0;        // the last one that anything tells of
   uint32_t begin_call = 0;   // finished before the oldest segment that is there
   bool begin_later = false;  // and something behind it was logged before that segment
 };
@@ -30,6 +30,7 @@ struct Place {
   uint32_t rank;
   bool independent;
   uint32_t call;  // independent: of the last collective one before it
+  bool damaged;   // the table does not tell the open any more
 };
 
 bool is_extent(const Vector& range) {
@@ -91,7 +92,7 @@ class Survey {
     const bool known = index > 0 && index <= kMaxOpens && table[index - 1];
     const bool independent = (record.flags & kIndependent) != 0 || record.collective_call == 0;
     return {known ? table[index - 1]->open : kUnknownOpen, known ? table[index - 1]->rank : segment.rank,
-            independent, record.collective_call};
+            independent, record.collective_call, index > 0 && !known};
   }
 
   bool is_lost(uint32_t rank) const {
@@ -100,16 +101,18 @@ class Survey {
            std::any_of(file_.gone_segments.begin(), file_.gone_segments.end(), of_rank);
   }
 
+  bool is_believed(uint32_t rank) const { return broken_.count(rank) == 0; }
+
   bool may_lack_segments(uint32_t rank) const {
     return is_lost(rank) || context_.with_unreadable.count(rank) != 0;
   }
 
   // What comes behind damage is not complete, whatever tells of it; nor behind a segment that is not there.
+  // That it has been begun counts all the same, or there would be no cut.
   void walk(const SegmentInfo& segment) {
-    if (broken_.count(segment.rank) != 0) return;
     const Table table = table_of(segment);
     for (const auto& entry : table) {
-      if (entry && !enter(*entry, segment)) return;
+      if (entry) enter(*entry, segment);
     }
     for (uint32_t i = 0; i < segment.records; i++) {
       if (!tells(segment, i)) continue;
@@ -118,13 +121,13 @@ class Survey {
       Progress& progress = opens_[place.open].of_rank[place.rank];
       progress.world = segment.rank;
       const bool finished = place.independent || (record.flags & kLastOfCall) != 0;
-      if (!place.independent) progress.begun = std::max(progress.begun, place.call);
-      if (place.call > 0) progress.finished = std::max(progress.finished, place.call - (finished ? 0 : 1));
+      progress.begun = std::max(progress.begun, place.call);
+      if (place.damaged) broken_.insert(segment.rank);
+      if (is_believed(segment.rank) && place.call > 0)
+        progress.finished = std::max(progress.finished, place.call - (finished ? 0 : 1));
     }
-    if (segment.damage) {
-      broken_.insert(segment.rank);
-      return;
-    }
+    if (segment.damage) broken_.insert(segment.rank);
+    if (!is_believed(segment.rank)) return;
     for (const auto& entry : table) {
       if (!entry) continue;
       Progress& progress = opens_[entry->open].of_rank[entry->rank];
@@ -132,8 +135,7 @@ class Survey {
     }
   }
 
-  // False where segments before this one are lost.
-  bool enter(const OpenEntry& entry, const SegmentInfo& segment) {
+  void enter(const OpenEntry& entry, const SegmentInfo& segment) {
     Open& open = opens_[entry.open];
     open.ranks = entry.ranks;
     open.closed = open.closed || entry.closed != 0;
@@ -144,13 +146,11 @@ class Survey {
       progress.begin_call = entry.begin_call;
       progress.begin_later = entry.begin_later != 0;
     }
+    progress.begun = std::max({progress.begun, entry.begin_call, entry.last_call});
     // What was logged before may be what is lost, a part of the call that goes on here too.
-    if (may_lack_segments(segment.rank) && (entry.begin_call > progress.finished || entry.begin_later != 0)) {
+    if (may_lack_segments(segment.rank) && (entry.begin_call > progress.finished || entry.begin_later != 0))
       broken_.insert(segment.rank);
-      return false;
-    }
-    progress.finished = std::max(progress.finished, entry.begin_call);
-    return true;
+    if (is_believed(segment.rank)) progress.finished = std::max(progress.finished, entry.begin_call);
   }
 
   // Only of ranks without a segment: what can be checked goes before what cannot.
@@ -158,7 +158,8 @@ class Survey {
     for (const ControlEvidence::Open& evidence : file_.control_opens) {
       Open& open = opens_[evidence.number];
       open.ranks = evidence.ranks;
-      if (is_lost(evidence.world) || open.of_rank.count(evidence.rank) != 0) continue;
+      if (is_lost(evidence.world) || !is_believed(evidence.world)) continue;
+      if (open.of_rank.count(evidence.rank) != 0) continue;
       open.of_rank[evidence.rank] = {evidence.world, evidence.calls, 0, evidence.calls, evidence.later};
     }
   }
@@ -254,7 +255,8 @@ class Survey {
     for (const OpenCut& of : cut->opens) {
       for (const auto& [rank, progress] : opens_.at(of.open).of_rank) {
         const bool at_cut = progress.begin_call == of.complete && progress.begin_later;
-        if (progress.begin_call > of.complete || at_cut) cut->untold.insert(progress.world);
+        const bool unreadable = context_.with_unreadable.count(progress.world) != 0;
+        if (progress.begin_call > of.complete || at_cut || unreadable) cut->untold.insert(progress.world);
       }
     }
   }

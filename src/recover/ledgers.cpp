@@ -32,8 +32,12 @@ void read_ledger(const LogDirectory& directory, const std::string& name, Ledgers
 
 void read_note(const LogDirectory& directory, const std::string& name, Ledgers* ledgers) {
   auto mapping = directory.map(name);
-  if (!mapping.ok()) return;
-  if (auto note = parse_nodes_note((*mapping)->bytes())) ledgers->notes.push_back(std::move(*note));
+  auto note = mapping.ok() ? parse_nodes_note((*mapping)->bytes()) : std::nullopt;
+  if (note) {
+    ledgers->notes.push_back(std::move(*note));
+  } else {
+    ledgers->unreadable_notes.insert(name);
+  }
 }
 
 void read_control(const LogDirectory& directory, const std::string& name,
@@ -72,6 +76,7 @@ void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
     if ((state.flags & kDiscarded) != 0) file->discarded = true;
     if ((state.flags & kRecovered) != 0) file->recovered = true;
     file->cut_finished = std::max(file->cut_finished, state.cut.value_or(0));
+    if (state.cut) file->of_nodes = true;
   }
   for (SegmentInfo& segment : file->segments)
     segment.drained = drained_of(ledgers, file->target, segment.rank, segment.slot, segment.salt);
@@ -94,6 +99,8 @@ void apply_notes(const Ledgers& ledgers, FileInfo* file) {
     file->nodes = note.place;
     if (file->paths.empty()) file->paths.push_back(note.path);
   }
+  if (file->nodes || ledgers.unreadable_notes.count("nodes-" + file_key(file->target)) != 0)
+    file->of_nodes = true;
   const ControlEvidence* control = ledgers.control_of(file->target);
   file->round_ended = control != nullptr && !control->closing;
 }

@@ -24,6 +24,7 @@ struct Ledgers {
   std::map<std::string, ControlEvidence> controls;  // of a dead job
   std::map<std::string, ControlEvidence> moving;    // of another one
   std::vector<NodesNote> notes;
+  std::set<std::string> unreadable_notes;
   const ControlEvidence* control_of(const FileIdentity& target) const {
     const auto found = controls.find(file_key(target));
     return found == controls.end() ? nullptr : &found->second;

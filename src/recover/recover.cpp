@@ -153,6 +153,8 @@ class Run {
       if (!same_file(identity, file.target) || file.undrained_records() == 0) continue;
       return hold_back(job, file, "an older log of the same file has to be recovered first");
     }
+    if (may_be_read_later(job.info))
+      return hold_back(job, file, "a segment of the job cannot be read now, and may hold older bytes of it");
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
     FileOutcome outcome =
         recover_file(job.directory, file,
@@ -162,6 +164,13 @@ class Run {
     if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
     if (outcome.result == FileResult::cut) keep(job, file, false);
     return outcome;
+  }
+
+  // By another pmio, or another time; one that is corrupt never.
+  static bool may_be_read_later(const JobInfo& job) {
+    return std::any_of(job.unreadable.begin(), job.unreadable.end(), [](const UnreadableSegment& segment) {
+      return segment.reason.code() != Code::corrupt;
+    });
   }
 
   static std::string changed_message(const FileInfo& file) {

@@ -4,7 +4,8 @@
 // the ledger is removed. So it may be killed at any moment and repeated: before the mark a repetition writes
 // the same bytes again, after it nothing. Logs of several jobs for one file are replayed oldest job first,
 // and none after one that had to be kept. Damaged segments are kept, with the rest of their file's log gone;
-// what precedes the damage is replayed. What is damage, and what a torn tail: evidence.h.
+// what precedes the damage is replayed. What is damage, and what a torn tail: evidence.h. Where a segment
+// cannot be read now, but may be another time or by another pmio, the whole job waits for that.
 //
 // With `consistent` nothing of a log is marked or removed while something of it is left out: a later recovery
 // has to replay all of it in order, or older bytes would come over newer ones.

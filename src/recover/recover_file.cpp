@@ -197,9 +197,11 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
     return Status(Code::corrupt,
                   "its ledger is damaged, so nobody knows what of the log the file has already");
   }
+  if (file.of_nodes && !file.nodes && replays)
+    return Status(Code::corrupt, "its ranks were on several nodes, and the note that tells which is lost");
   Recovery recovery(job, file, options);
   if (file.nodes && file.nodes->nodes > 1 && !file.discarded) {
-    if (options.consistent && file.undrained_records() > 0)
+    if (options.consistent && needs_journal(file))
       return Status(Code::unsupported,
                     "its ranks were on " + std::to_string(file.nodes->nodes) +
                         " nodes, and the log of one does not tell which calls the others had finished: "
@@ -323,9 +325,12 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
   if (!names.ok()) return names.status();
   for (const std::string& entry : *names) {
     if (!belongs_to_a_job(entry)) return false;
-    if (!starts_with(entry, "seg-")) continue;
+    const bool segment = starts_with(entry, "seg-");
+    if (!segment && !starts_with(entry, "nodes-")) continue;
     auto mapping = job.map(entry);
-    if (!mapping.ok() || !is_free_segment((*mapping)->bytes())) return false;
+    if (segment && (!mapping.ok() || !is_free_segment((*mapping)->bytes()))) return false;
+    // Of a file that was not asked for: other nodes wait for what its recovery says.
+    if (!segment && mapping.ok() && parse_nodes_note((*mapping)->bytes())) return false;
   }
   for (const std::string& entry : *names) {
     if (entry != kAlive) PMIO_TRY(job.remove(entry));

@@ -90,11 +90,10 @@ void examine_records(bool judge_damage, const ControlEvidence* control, SegmentI
       control == nullptr ? nullptr : control->find(segment->rank, segment->salt);
   // What the rank had not returned from when it died, other ranks may have overwritten since, and drained.
   const uint64_t end = cell == nullptr ? slots : std::min<uint64_t>(slots, cell->published);
-  uint32_t next = claimed;
-  for (; next < end && reader.valid(next, judge_damage); next++)
-    count_record(reader.record(next), false, segment);
+  const uint32_t valid = reader.count_valid(judge_damage, claimed, end);
+  for (uint32_t i = claimed; i < valid; i++) count_record(reader.record(i), false, segment);
   if (!judge_damage) return;
-  segment->damage = find_damage(reader, next, cell, control != nullptr);
+  segment->damage = find_damage(reader, valid, cell, control != nullptr);
 }
 
 void add_segment(const LogDirectory& directory, const std::string& name, const FileIdentity* only,

@@ -78,6 +78,7 @@ struct FileInfo {
   std::vector<ControlEvidence::Open> control_opens;
   // Of a file whose ranks were on several nodes, of which this log is one's:
   std::optional<NodePlace> nodes;
+  bool of_nodes = false;      // there is such a note, or was one
   uint64_t cut_finished = 0;  // LedgerState::cut
   bool round_ended = false;   // all nodes are known to have finished the round of that cut
   bool recovered = false;     // an earlier recovery has brought all in, and was then interrupted

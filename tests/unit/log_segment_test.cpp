@@ -186,6 +186,27 @@ TEST(Segment, ASealTellsHowManyThereAre) {
   EXPECT_EQ(reader.fenced_records(3), 4u);
 }
 
+// One of 2^32 places of a segment has a checksum that matches by chance: a full log has as many on a node.
+TEST(Segment, DataThatAreTakenForARecordProveNothing) {
+  std::mt19937_64 random(7);
+  CrashRegion region(kSize);
+  auto writer = SegmentWriter::format(region, kIdentity);
+  ASSERT_TRUE(writer.ok());
+  std::vector<std::byte> data = random_bytes(random, 100 * sizeof(LogRecord));
+  for (uint64_t at = 0; at < data.size(); at += sizeof(LogRecord)) {
+    LogRecord record;
+    std::memcpy(&record, data.data() + at, sizeof record);
+    const auto index = static_cast<uint32_t>((kSize - kHeaderBytes - at) / sizeof record - 1);
+    record.record_crc = record_checksum(record, writer->salt(), index);
+    std::memcpy(data.data() + at, &record, sizeof record);
+  }
+  writer->append({0, data.size(), 0, 1}, data.data(), 1, 0, true);
+  ASSERT_TRUE(writer->fence().ok());
+  const SegmentReader reader = open_or_die(region);
+  ASSERT_EQ(reader.count_valid(), 1u);
+  EXPECT_EQ(reader.fenced_records(1), 0u);
+}
+
 TEST(Segment, ASegmentFilledToTheLastByteCanBeSealed) {
   CrashRegion region(kSize);
   auto writer = SegmentWriter::format(region, kIdentity);

@@ -1,4 +1,7 @@
 // The consistent cut, on small logs made by hand.
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "log/target_mark.h"
 #include "recover_fixture.h"
 
@@ -248,6 +251,151 @@ TEST_F(CutTest, BehindAnUnreadableSegmentNothingIsComplete) {
   }
   EXPECT_EQ(recover_cut().cut.complete_call(), 1u);
   EXPECT_EQ(read_file(target), with({1}));
+}
+
+// The same where nothing before the part that is left tells that a call was ever begun.
+TEST_F(CutTest, BehindALostFirstSegmentNothingIsComplete) {
+  for (const bool gone : {false, true}) {
+    SCOPED_TRACE(gone);
+    write_file(target, {});
+    {
+      CrashedJob job(logs, 1, 1);
+      declare(job, 0, 0, 1);
+      write(job, 0, 0, 1, collective(1));
+      declare(job, 0, 1, 1, 1);
+      write(job, 0, 1, 2, collective(2));
+      job.ledger(target, {{{0, 0}, 0}, {{0, 1}, 0}});
+      job.segment(0, 0, target).region->data()[200] ^= std::byte{1};
+      settle(job);
+      if (gone) std::filesystem::remove(job.directory + "/seg-0-0");
+    }
+    const FileOutcome outcome = recover_cut();
+    EXPECT_EQ(outcome.result, FileResult::cut);
+    EXPECT_EQ(outcome.cut.complete_call(), 0u);
+    EXPECT_EQ(outcome.cut.untold, std::set<uint32_t>{0});
+    EXPECT_FALSE(report.complete());
+    EXPECT_TRUE(read_file(target).empty());
+    std::filesystem::remove_all(logs);
+  }
+}
+
+// An open of which only what comes behind the damage tells: its calls are no more complete than the others.
+TEST_F(CutTest, BehindDamageNothingOfALaterOpenIsComplete) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    for (const uint32_t call : {1u, 2u}) write(job, 0, 0, call, collective(call));
+    write(job, 1, 0, 3, collective(1));
+    OpenEntry later{};
+    later.open = 9;
+    later.ranks = 2;
+    job.segment(0, 1, target).writer.set_open(0, later);
+    write(job, 0, 1, 4, collective(1));  // rank 1 has not come to it
+    write(job, 0, 1, 5, collective(2));
+    job.segment(0, 0, target).region->data()[kHeaderBytes + 16] ^= std::byte{1};
+    ASSERT_TRUE(job.segment(0, 0, target).writer.seal().ok());
+    settle(job);
+  }
+  const FileOutcome outcome = recover_cut();
+  ASSERT_EQ(outcome.cut.opens.size(), 2u);
+  EXPECT_EQ(outcome.cut.opens[0].complete, 1u);
+  EXPECT_EQ(outcome.cut.opens[1].complete, 0u);
+  EXPECT_EQ(read_file(target), with({1, 3}));
+}
+
+// Of which open its calls are nothing tells any more, so none of them is known to be complete.
+TEST_F(CutTest, CallsOfAnOpenWhoseEntryIsDamagedAreNotComplete) {
+  {
+    CrashedJob job(logs, 1, 2);
+    for (const uint32_t rank : {0u, 1u}) declare(job, rank, 0, 2);
+    write(job, 0, 0, 0, collective(1));
+    write(job, 0, 0, 2, collective(2));
+    write(job, 1, 0, 1, collective(1));
+    declare(job, 0, 1, 2, 2);
+    write(job, 0, 1, 4, collective(3));
+    std::byte* table = job.segment(0, 0, target).region->data() + kOpenTableAt;
+    table[sizeof(OpenEntry) + 40] ^= std::byte{1};  // of the copy that was written
+    settle(job);
+  }
+  auto jobs = scan(logs);
+  ASSERT_TRUE(jobs.ok());
+  FileInfo& file = jobs->at(0).files.at(0);
+  for (const uint32_t rank : {0u, 1u}) file.control_opens.push_back({rank, 7, 2, rank, 1, false});
+  EXPECT_FALSE(find_cut(file, {.world = 2, .with_segments = {0, 1}}).reached());
+  const FileOutcome outcome = recover_cut();
+  ASSERT_EQ(outcome.cut.opens.size(), 2u);
+  for (const OpenCut& open : outcome.cut.opens) EXPECT_EQ(open.complete, 0u) << open.open;
+  EXPECT_FALSE(report.complete());
+  EXPECT_TRUE(read_file(target).empty());
+  EXPECT_TRUE(run().complete());
+  EXPECT_EQ(read_file(target), with({0, 1, 2, 4}));
+}
+
+// Recoveries to the cut and of everything in turn, killed anywhere, looked at before: each that comes to its
+// end leaves what it promises.
+TEST_F(CutTest, InAnyOrderAndKilledAnywhere) {
+  constexpr uint32_t kRanks = 3, kCut = 5;
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 60; round++) {
+    SCOPED_TRACE(round);
+    write_file(target, {});
+    Oracle all, cut;
+    {
+      CrashedJob job(logs, 1, kRanks);
+      for (uint32_t rank = 0; rank < kRanks; rank++) declare(job, rank, 0, kRanks);
+      for (uint32_t call = 1; call <= kCut + 3; call++) {
+        for (uint32_t rank = 0; rank < kRanks; rank++) {
+          if (call > kCut && rank == 0) continue;
+          const Vector where = random_range(random, 2000, 100, 100);
+          const Bytes data = random_bytes(random, where.bytes());
+          SegmentWriter& writer = job.segment(rank, 0, target).writer;
+          const bool independent = call > 1 && random() % 3 == 0;
+          if (independent) {
+            writer.append(where, data.data(), ++stamp_, independent_after(call - 1), true);
+            all.write(where, data);
+            if (call - 1 < kCut) cut.write(where, data);
+          }
+          const Bytes own = random_bytes(random, where.bytes());
+          writer.append(where, own.data(), ++stamp_, collective(call), true);
+          ASSERT_TRUE(writer.fence().ok());
+          all.write(where, own);
+          if (call <= kCut) cut.write(where, own);
+        }
+      }
+      settle(job);
+    }
+    bool ahead = false;
+    for (int i = 0; i < 6; i++) {
+      RecoverOptions options;
+      options.directory = logs;
+      options.consistent = random() % 2 == 0;
+      options.dry_run = random() % 4 == 0;
+      const bool kill = !options.consistent || random() % 2 == 0;
+      ahead = ahead || (!options.consistent && !options.dry_run);
+      if (!kill) {
+        report = run(options);
+        const FileOutcome& outcome = report.jobs.at(0).files.at(0);
+        EXPECT_EQ(outcome.result, FileResult::cut);
+        EXPECT_EQ(outcome.cut.complete_call(), kCut);
+        EXPECT_TRUE(!ahead || !outcome.cut.perhaps_in_file.empty());
+        EXPECT_TRUE(ahead || options.dry_run || read_file(target) == cut.bytes);
+        continue;
+      }
+      const pid_t child = fork();
+      if (child == 0) {
+        const bool synced = random() % 2 == 0;
+        options.progress = [synced](const RecoverProgress& now) {
+          if (!synced || now.step == RecoverStep::synced) raise(SIGKILL);
+        };
+        _exit(recover(options).ok() ? 0 : 1);
+      }
+      int status = 0;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+    }
+    EXPECT_TRUE(run().complete());
+    EXPECT_EQ(read_file(target), all.bytes);
+    EXPECT_TRUE(left().empty());
+  }
 }
 
 TEST_F(CutTest, AnOpenThatIsClosedHasNone) {

@@ -307,6 +307,73 @@ TEST_P(RecoverNodes, ConsistentIsRefused) {
   EXPECT_TRUE(read_file(target).empty());
 }
 
+// Nothing of this node's log is undrained, but what it drained last is not in the file of all.
+TEST_P(RecoverNodes, ConsistentIsRefusedWhereARoundIsHalfFinished) {
+  const auto all = random_calls(3);
+  write_file(target, after(all, 2));
+  crash(0, all, 3);
+  crash(1, all, 2);
+  recover_node(1);
+  const Bytes before = read_file(target);
+  const auto consistent = [this] {
+    auto report = recover({.directory = directories_[0], .consistent = true});
+    EXPECT_TRUE(report.ok());
+    return report->jobs.at(0).files.at(0);
+  };
+  EXPECT_EQ(consistent().result, FileResult::kept);
+  EXPECT_TRUE(read_file(target) == before);
+  recover_node(0);
+  expect_recovered(after(all, 3));
+}
+
+// The others wait for what this node says of a file that it has no segment of.
+TEST_P(RecoverNodes, AnotherFileTakesNoNoteAway) {
+  std::vector<Written> all = random_calls(4);
+  std::erase_if(all, [](const Written& one) { return one.rank < 2; });
+  write_file(target, after(all, 2));
+  for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
+  const std::string other = root + "/logs-other-file";
+  for (const bool pending : {true, false}) {
+    write_file(other, {});
+    CrashedJob(directories_[0], kJob, kRanks).write(0, 0, other, {0, 5, 0, 1}, Bytes(5, std::byte{8}), 1);
+    if (pending) {
+      EXPECT_TRUE(recover_pending(directories_[0], identity(other), other, 77).ok());
+    } else {
+      EXPECT_TRUE(recover({.directory = directories_[0], .path = other}).ok());
+    }
+    EXPECT_EQ(read_file(other), Bytes(5, std::byte{8}));
+    EXPECT_EQ(scan(directories_[0])->size(), 1u);
+  }
+  for (const uint32_t node : {0u, 1u}) recover_node(node);
+  expect_recovered(after(all, 4));
+}
+
+// What tells of other nodes are the note, as long as it is there, and the ledger.
+TEST_P(RecoverNodes, WithoutItsNoteALogIsKept) {
+  const auto all = random_calls(3);
+  write_file(target, after(all, 2));
+  crash(0, all, 2);
+  const std::string job = directories_[0] + "/job-000000005eed0000/", key = file_key(identity(target));
+  const auto expect_kept = [&] {
+    auto report = recover({.directory = directories_[0]});
+    ASSERT_TRUE(report.ok());
+    const FileOutcome& file = report->jobs.at(0).files.at(0);
+    EXPECT_EQ(file.result, FileResult::kept);
+    EXPECT_NE(file.message.find("several nodes"), std::string::npos) << file.message;
+    EXPECT_TRUE(read_file(target) == after(all, 2));
+  };
+  std::filesystem::rename(job + "nodes-" + key, root + "/logs-note");
+  expect_kept();
+  std::filesystem::rename(job + "ledger-" + key, root + "/logs-ledger");
+  std::ofstream(job + "nodes-" + key) << "damaged";
+  expect_kept();
+  std::filesystem::rename(root + "/logs-note", job + "nodes-" + key);
+  std::filesystem::rename(root + "/logs-ledger", job + "ledger-" + key);
+  crash(1, all, 2);
+  for (const uint32_t node : {0u, 1u}) recover_node(node);
+  expect_recovered(after(all, 3));
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RecoverNodes, testing::Range(0, 8));
 
 }  // namespace

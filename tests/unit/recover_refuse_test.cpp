@@ -202,6 +202,54 @@ TEST_F(Refusal, ADamagedHeader) {
   EXPECT_TRUE(std::filesystem::exists(directory + "/seg-0-0"));
 }
 
+// What can be read another time may be older than what can be read now, and must not come over it then.
+TEST_F(Refusal, ASegmentThatMayBeReadLaterHoldsTheOthersBack) {
+  for (const bool of_another_version : {false, true}) {
+    SCOPED_TRACE(of_another_version);
+    write_file(target, {});
+    {
+      CrashedJob job(logs, 1, 2);
+      job.write(1, 0, target, {0, 10, 0, 1}, Bytes(10, std::byte{1}), 1);
+      job.write(0, 0, target, {0, 10, 0, 1}, Bytes(10, std::byte{2}), 2);
+      directory = job.directory;
+    }
+    const std::string segment = directory + "/seg-1-0", elsewhere = root + "/elsewhere";
+    if (of_another_version) {
+      overwrite("seg-1-0", offsetof(SegmentHeader, version), std::string("\x02\0\0\0", 4));
+    } else {
+      std::filesystem::rename(segment, elsewhere);
+      std::filesystem::create_symlink(elsewhere, segment);
+    }
+    expect_kept("cannot be read now");
+    EXPECT_FALSE(recover_pending(logs, identity(target), target, 77).ok());
+    EXPECT_TRUE(read_file(target).empty());
+    if (of_another_version) {
+      overwrite("seg-1-0", offsetof(SegmentHeader, version), std::string("\x01\0\0\0", 4));
+    } else {
+      std::filesystem::rename(elsewhere, segment);
+    }
+    EXPECT_TRUE(run().complete());
+    EXPECT_EQ(read_file(target), Bytes(10, std::byte{2}));
+    EXPECT_TRUE(left().empty());
+  }
+}
+
+// Made by no writer. Were such records valid, the same bytes would be read as often as there are records.
+TEST_F(Refusal, DataOfTwoRecordsDoNotOverlap) {
+  {
+    CrashedJob job(logs, 1, 1);
+    for (const int64_t offset : {0, 10})
+      job.write(0, 0, target, {offset, 10, 0, 1}, Bytes(10, std::byte{1}), 1);
+    const Region& region = *job.segment(0, 0, target).region;
+    auto& second = *reinterpret_cast<LogRecord*>(job.segment(0, 0, target).region->data() +
+                                                 region.size_bytes() - 2 * sizeof(LogRecord));
+    second.data_position = kHeaderBytes / kDataAlignment;
+    second.record_crc = record_checksum(second, job.segment(0, 0, target).writer.salt(), 1);
+  }
+  EXPECT_TRUE(run().complete());
+  EXPECT_EQ(read_file(target), prefix(1));
+}
+
 TEST_F(Refusal, FreeAndEmptySegmentsGoWithTheJob) {
   crash();
   {
