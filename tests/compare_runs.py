@@ -6,6 +6,7 @@ Under pmio it must go through the log, or where that is --handed-on not, and lea
   compare_runs.py --mpi mpich-5.0.2 --program threads multiple
 """
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
 import checks
 import harness
+
+ATTEMPTS = 5
 
 
 def files_in(directory):
@@ -37,6 +40,7 @@ def parse_options():
     parser.add_argument("--log-size", help="of a rank; default: pmio's")
     parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
     parser.add_argument("--says", default="", help="what the run under pmio must say, among other things")
+    parser.add_argument("--again", help="what the MPI library says where it fails by itself now and then: then the run is repeated")
     parser.add_argument("--plain", action="append", default=[], help="one more argument, without pmio only")
     return parser.parse_args()
 
@@ -55,9 +59,15 @@ def main():
             if options.descriptors:
                 wrapper += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
             words = [str(program), str(work), *options.arguments, *more]
-            run = harness.run(
-                mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60, wrapper=wrapper
-            )
+            for _ in range(ATTEMPTS):
+                run = harness.run(
+                    mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60, wrapper=wrapper
+                )
+                if run.verdict == "pass" or not options.again or options.again not in run.output:
+                    break
+                print(f"{name}: {run.verdict}, once more: {options.again}")
+                shutil.rmtree(work)
+                work.mkdir()
             if run.code == harness.SKIPPED:
                 harness.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
             print(f"{name}: {run.verdict}, {run.logged_bytes} bytes through the log")

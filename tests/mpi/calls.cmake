@@ -30,8 +30,8 @@ foreach(tag IN LISTS tags)
   pmio_add_script_test(abort ${tag} crash.py --abort --kills 5)
   pmio_add_script_test(sessions.beside ${tag} compare_runs.py --program sessions beside)
   pmio_add_script_test(sessions.one ${tag} compare_runs.py --handed-on --program sessions one)
-  # MPICH 4 and Open MPI 5 themselves crash in the second session.
+  # MPICH 4 and Open MPI 5 themselves crash in the second session, and MPICH 5 does in one of 25 runs.
   if(tag MATCHES "^mpich-5")
-    pmio_add_script_test(sessions.two ${tag} compare_runs.py --handed-on --program sessions two)
+    pmio_add_script_test(sessions.two ${tag} compare_runs.py --handed-on --again "Fatal error in internal_Comm_create_from_group" --program sessions two)
   endif()
 endforeach()
