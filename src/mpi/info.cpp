@@ -35,7 +35,12 @@ bool GivenInfo::make_own() {
 }
 
 void GivenInfo::set(const std::string& key, const std::string& value) {
-  if (make_own()) mpi().Info_set(info_, key.c_str(), value.c_str());
+  if (make_own()) set_in(info_, key, value);
+}
+
+void set_in(MPI_Info info, const std::string& key, const std::string& value) {
+  if (key.size() >= MPI_MAX_INFO_KEY || value.empty() || value.size() >= MPI_MAX_INFO_VAL) return;
+  mpi().Info_set(info, key.c_str(), value.c_str());
 }
 
 std::vector<HintPair> news_for_library(MPI_Info info, LibraryHints* known) {

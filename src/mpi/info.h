@@ -29,6 +29,9 @@ class GivenInfo {
 
 std::vector<HintPair> pairs_of(MPI_Info info);
 
+// Leaves out what an MPI_Info cannot hold: setting that would end the program.
+void set_in(MPI_Info info, const std::string& key, const std::string& value);
+
 // The library's own hints, as far as the program has given them to a file.
 using LibraryHints = std::map<std::string, std::string>;
 

@@ -60,6 +60,12 @@ void unmake(const char* filename) {
   if (stat(filename, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0) unlink(filename);
 }
 
+// Whether the file is gone when this name is. Not where the name is a link, or one of several.
+bool is_only_name(const std::string& path) {
+  struct stat facts {};
+  return lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 1;
+}
+
 // Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
@@ -67,7 +73,7 @@ int drain_for_close(Handle& handle) {
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
   Status status;
-  if (handle.amode & MPI_MODE_DELETE_ON_CLOSE) {
+  if ((handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && is_only_name(handle.path)) {
     status = handle.file->discard();
   } else if (handle.can_write()) {
     status = handle.file->drain();
@@ -88,6 +94,7 @@ int drain_for_close(Handle& handle) {
 
 // Before the file is deleted, or a crash between the two would bring its bytes back from the dead.
 void discard_log(const std::string& path) {
+  if (!is_only_name(path)) return;
   Process& process = Process::instance();
   Job* job = process.can_log() ? process.joined_or_wanted(site_hints(false)) : nullptr;
   const std::optional<FileIdentity> identity = job == nullptr ? std::nullopt : identity_at(path);

@@ -3,6 +3,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "base/file_descriptor.h"
 #include "base/file_system.h"
 #include "mpi/agree.h"
@@ -136,6 +140,24 @@ bool all_ranks_of_the_job(MPI_Comm comm) {
   return mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS && result != MPI_UNEQUAL;
 }
 
+// Ranks that were spawned, or connected to, have a world of their own, and with it a log that this job's do
+// not see, if any. All ranks of the communicator find the same, without asking each other.
+bool has_ranks_of_other_worlds(MPI_Comm comm) {
+  int size = 0;
+  mpi().Comm_size(comm, &size);
+  if (size == 1) return false;
+  std::vector<int> here(static_cast<size_t>(size)), in_world(here.size(), MPI_UNDEFINED);
+  std::iota(here.begin(), here.end(), 0);
+  MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+  mpi().Comm_group(MPI_COMM_WORLD, &world);
+  mpi().Comm_group(comm, &group);
+  // Not by a difference of the groups: MPICH ends the program where one of them is a session's.
+  mpi().Group_translate_ranks(group, size, here.data(), world, in_world.data());
+  mpi().Group_free(&world);
+  mpi().Group_free(&group);
+  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end();
+}
+
 // Collective: the ranks agree on where the file's calls stand. False, on all ranks: one of them cannot note
 // it.
 bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
@@ -149,6 +171,7 @@ bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
 }  // namespace
 
 void start_logging(Handle& handle, MPI_Comm comm) {
+  if (has_ranks_of_other_worlds(comm)) return;
   if (Process::instance().spans_nodes() && !all_ranks_of_the_job(comm)) return;
   if (mpi().Comm_dup(comm, &handle.comm) != MPI_SUCCESS) return;
   mpi().Comm_rank(handle.comm, &handle.rank);

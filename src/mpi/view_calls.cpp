@@ -113,10 +113,8 @@ Answer file_get_info(Handle& handle, MPI_Info* info_used) {
   const int code = next_functions.File_get_info.next()(handle.real, info_used);
   if (code != MPI_SUCCESS) return code;
   const Hints hints = Process::instance().job_hints();
-  for (const auto& [key, value] : hints_in_force(hints, handle.logs, hints.directory)) {
-    // An empty value is no value to MPI_Info.
-    if (!value.empty()) mpi().Info_set(*info_used, key.c_str(), value.c_str());
-  }
+  for (const auto& [key, value] : hints_in_force(hints, handle.logs, hints.directory))
+    set_in(*info_used, key, value);
   return code;
 }
 

@@ -117,6 +117,33 @@ static void freed_communicators(void) {
   close_file(&file);
 }
 
+/* Deleting a link to a file, or one of its names, takes nothing from the file. */
+static void deleted_links(void) {
+  static const char* const kLinks[] = {"one more name", "link", "link that its close deletes"};
+  char kept[4096];
+  snprintf(kept, sizeof kept, "%s", path_of("kept"));
+  if (rank == 0) {
+    make_empty("kept");
+    check(link(kept, path_of(kLinks[0])) == 0, "link");
+    for (int i = 1; i < 3; i++) check(symlink("kept", path_of(kLinks[i])) == 0, "symlink");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File file = opened(MPI_COMM_WORLD, kept);
+  for (int i = 0; i < 2; i++) {
+    write_int(file, i * ranks + rank, 10 * i + rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) check(MPI_File_delete(path_of(kLinks[i]), MPI_INFO_NULL) == MPI_SUCCESS, "delete");
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(read_int(file, i * ranks + rank) == 10 * i + rank, "what was written before a link was deleted");
+  }
+  close_file(&file);
+  check(MPI_File_open(MPI_COMM_WORLD, path_of(kLinks[2]), MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                      MPI_INFO_NULL, &file) == MPI_SUCCESS,
+        "open to delete on close");
+  write_int(file, 2 * ranks + rank, 20 + rank);
+  close_file(&file);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
@@ -125,5 +152,6 @@ int main(int argc, char** argv) {
   several_names();
   names_of_ranks();
   freed_communicators();
+  deleted_links();
   return conclude();
 }
