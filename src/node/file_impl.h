@@ -13,6 +13,7 @@
 #include "base/prefetch.h"
 #include "log/call_stamp.h"
 #include "log/segment.h"
+#include "node/cached_reader.h"
 #include "node/drainer.h"
 #include "node/file.h"
 #include "node/index.h"
@@ -135,7 +136,7 @@ struct File::Impl {
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
-  std::unique_ptr<TargetFile> reader;  // of several nodes: fresh_target
+  std::unique_ptr<CachedReader> reader;  // of several nodes: fresh_reader
   uint64_t reader_changes = 0;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
@@ -217,7 +218,7 @@ struct File::Impl {
   uint64_t changes_seen() const;
   // For reading, read_mutex held and announced in the cell: opened since other nodes last changed the file,
   // as all others are by which this node's ranks read it now.
-  Result<TargetFile*> fresh_target();
+  Result<CachedReader*> fresh_reader();
   Status await_older_reads(uint64_t changes) const;
   bool all_drained_here() const;
   Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);
