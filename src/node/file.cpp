@@ -161,21 +161,24 @@ Status File::release() {
     std::lock_guard lock(impl.job->files_mutex);
     PMIO_ASSERT(impl.handles > 0);
     if (--impl.handles > 0) return {};
+    impl.releasing++;
   }
-  Status status = impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drain_log(false);
+  const Status status =
+      impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drain_log(false);
   impl.add_up();
   std::lock_guard lock(impl.append_mutex);
+  std::lock_guard files_lock(impl.job->files_mutex);
+  // Else another thread has opened it meanwhile, and may have logged more: its own release sees to that.
+  const bool last = --impl.releasing == 0 && impl.handles == 0;
   if (!status.ok()) {
     impl.seal();
     impl.job->keep_log();
-    std::lock_guard files_lock(impl.job->files_mutex);
     auto self = impl.job->files[impl.key].lock();
-    if (impl.handles == 0 && self != nullptr) impl.job->unfinished[impl.key] = std::move(self);
+    if (last && self != nullptr) impl.job->unfinished[impl.key] = std::move(self);
     return kept_in_log(status);
   }
+  if (!last) return {};
   while (!impl.owned.empty()) impl.detach(0);
-  std::lock_guard files_lock(impl.job->files_mutex);
-  if (impl.handles > 0) return {};  // opened again meanwhile, by another thread
   // Now, for somebody may hold this object a moment longer, and an open that follows may mean another file of
   // the same inode number.
   impl.job->files.erase(impl.key);

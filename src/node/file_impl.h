@@ -93,8 +93,9 @@ struct File::Impl {
   TargetMark mark;
   std::unique_ptr<FileIndex> index;
   std::unique_ptr<Drainer> drainer;
-  uint32_t handles = 0;   // under the job's files_mutex
-  bool has_left = false;  // closed: the control block is not this rank's any more
+  uint32_t handles = 0;    // under the job's files_mutex
+  uint32_t releasing = 0;  // calls of release that have found no handle left; likewise
+  bool has_left = false;   // closed: the control block is not this rank's any more
   std::atomic<uint64_t> reported_errors{0};
 
   // Where the ranks are on several nodes.

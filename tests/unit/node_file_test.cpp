@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <thread>
+
 #include "node_fixture.h"
 
 namespace pmio {
@@ -241,6 +243,42 @@ TEST(NodeFile, AClosedFileIsNotOpenedAgain) {
   ASSERT_TRUE((*again)->append(0, data.data(), 10, 0).ok());
   ASSERT_TRUE((*again)->release().ok());
   EXPECT_EQ(contents(path).size(), 10u);
+}
+
+// Each open is the first or not, and each release the last or not, as it happens.
+TEST(NodeFile, ThreadsOpenOneFileAndCloseIt) {
+  constexpr uint32_t kRanks = 2, kThreads = 3, kTimes = 300;
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  std::vector<std::unique_ptr<Job>> jobs;
+  for (uint32_t rank = 0; rank < kRanks; rank++) jobs.push_back(join(scratch, rank, kRanks, 1 << 20, true));
+  const auto run = [&](Job& job, uint32_t place) {
+    Job::OpenOptions options;
+    options.path = path;
+    for (uint32_t i = 0; i < kTimes; i++) {
+      auto file = job.open(options);
+      ASSERT_TRUE(file.ok()) << file.status().message();
+      const uint32_t value = place * kTimes + i + 1;
+      uint32_t back = 0;
+      uint64_t got = 0;
+      const uint64_t at = (value - 1) * sizeof value;
+      ASSERT_TRUE((*file)->append(at, reinterpret_cast<const std::byte*>(&value), sizeof value, 0).ok());
+      ASSERT_TRUE((*file)->read(at, reinterpret_cast<std::byte*>(&back), sizeof back, &got).ok());
+      EXPECT_EQ(back, value);
+      ASSERT_TRUE((*file)->release().ok());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kRanks * kThreads; i++) threads.emplace_back(run, std::ref(*jobs[i % kRanks]), i);
+  for (std::thread& thread : threads) thread.join();
+  const std::vector<std::byte> bytes = contents(path);
+  ASSERT_EQ(bytes.size(), kRanks * kThreads * kTimes * sizeof(uint32_t));
+  for (uint32_t i = 0; i < kRanks * kThreads * kTimes; i++) {
+    uint32_t value = 0;
+    std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
+    EXPECT_EQ(value, i + 1);
+  }
 }
 
 }  // namespace
