@@ -130,6 +130,16 @@ class Faults(checks.Checks):
         code, output = self.pmio("recover", "--dir", logs, "--force", "--file", target)
         self.check("changed after the crash: restored with --force", code == 0 and is_complete(target, MIB), output)
 
+    def deleted_before_the_crash(self):
+        """By the job itself, which then made a new file of that name."""
+        target, logs = self.fresh()
+        self.job("deleted", [target.parent, "crash"], logs, PMIO_BACKGROUND="off")
+        new = target.parent / "all"
+        held = new.read_bytes()
+        _, output = self.pmio("recover", "--dir", logs)
+        alone = len(held) == 8 and new.read_bytes() == held
+        self.check("deleted before the crash: the new file is left alone", alone and "another one of that name" in output, output)
+
     def moved_and_back(self):
         target, logs = self.killed_job()
         target.rename(target.parent / "away")
@@ -174,7 +184,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pmio-faults-") as scratch:
         faults = Faults(options, mpi, Path(scratch))
         for case in (faults.failing_calls, faults.failing_settle, faults.passing_faults, faults.target_taken_away, faults.changed_after_the_crash,
-                     faults.moved_and_back, faults.clock_steps, faults.stopped_rank, faults.two_jobs):  # fmt: skip
+                     faults.deleted_before_the_crash, faults.moved_and_back, faults.clock_steps, faults.stopped_rank, faults.two_jobs):  # fmt: skip
             started = time.monotonic()
             case()
             print(f"       {case.__name__}: {time.monotonic() - started:.1f} s")

@@ -61,6 +61,6 @@ Answer blocking(Handle& handle, const Transfer& transfer, MPI_Status* status);
 Answer nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* request);
 // Does it at once, and keeps the status for the end.
 Answer split_begin(Handle& handle, const Transfer& transfer);
-Answer split_end(Handle& handle, Direction direction, Pointer pointer, MPI_Status* status);
+Answer split_end(Handle& handle, MPI_Status* status);
 
 }  // namespace pmio

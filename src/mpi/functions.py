@@ -10,7 +10,8 @@ that call or count every function. A function's class says what its entry point 
   hand_on    the library's
 
 Not here, because the library's own functions do exactly what is wanted: conversions (c2f, f2c, fromint, toint) and
-error handlers, whose user-written functions may call MPI_File functions that have to arrive as if from the program.
+error handlers, whose user-written functions may call MPI_File functions that have to arrive as if from the program: for their
+sake error_handlers.cpp stands in front of MPI_File_create_errhandler.
 """
 
 from dataclasses import dataclass, field

@@ -50,7 +50,7 @@ def body(function):
         )
         answer = f"{t['completion']}(*handle, {described}{last})"
     elif f.kind == "split_end":
-        answer = f"split_end(*handle, Direction::{f.traits['direction']}, Pointer::{f.traits['pointer']}, status)"
+        answer = "split_end(*handle, status)"
     else:
         raise ValueError(f"unknown class {f.kind} of {f.name}")
     # A request or a begun transfer is under way: its call says nothing but what the library says.

@@ -33,7 +33,8 @@ struct Handle {
   int rank = 0, ranks = 1;        // in comm
   int64_t number = 0;  // of the open that made it log: the same on its ranks, no other's in the job
   int amode = 0;
-  std::string path;  // absolute; empty where it is not known
+  std::string name;  // that the program gave, without_prefix
+  std::string path;  // the same, absolute; empty where it is not known
   Hints hints;
   LibraryHints library_hints;
   std::shared_ptr<File> file;  // null where the handle never logged
@@ -59,12 +60,7 @@ struct Handle {
   int64_t shared_start =
       0;  // of the current epoch's shared pointer: not 0 before the first set_view of an append
 
-  struct Split {
-    bool active = false;
-    Direction direction = Direction::read;
-    Pointer pointer = Pointer::individual;
-    uint64_t bytes = 0;
-  } split;
+  std::optional<uint64_t> split;  // bytes that the split collective moved which has not been ended yet
 
   // What settle could not drain, for the next call that can return it: where a collective call went to the
   // library all the same, or the other ranks would wait.

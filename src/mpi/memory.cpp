@@ -47,6 +47,13 @@ Result<Memory> Memory::of(Handle& handle, const Transfer& transfer) {
   return memory;
 }
 
+bool Memory::missing() const {
+  constexpr int64_t kNobodysBytes = 4096;  // the page of the null pointer, which no system gives to anybody
+  if (base_ != nullptr || bytes_ == 0) return false;
+  const int64_t first = pattern_->parts.front().offset;
+  return first >= 0 && first < kNobodysBytes;
+}
+
 Status Memory::pack(Handle& handle, const Transfer& transfer) {
   int room = 0, position = 0;
   if (transfer.count > INT_MAX || bytes_ > INT_MAX) return cannot_pack();

@@ -16,6 +16,8 @@ class Memory {
   static Result<Memory> of(Handle& handle, const Transfer& transfer);
 
   uint64_t bytes() const { return bytes_; }
+  // Whether the program has given bytes, but no buffer. Not where an MPI_BOTTOM has a type of addresses.
+  bool missing() const;
   // The bytes in one piece, where they lie so; else nullptr.
   std::byte* contiguous() const { return contiguous_; }
   // Offsets count from base().

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "mpi/agree.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/info.h"
@@ -66,6 +67,14 @@ bool is_only_name(const std::string& path) {
   return lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 1;
 }
 
+// Whether the library deletes the handle's file, and nobody can read it any more, when this handle is closed.
+// By the name that the program gave, which may mean another file by now, or none.
+bool dies_with(const Handle& handle) {
+  const std::optional<FileIdentity> named = identity_at(handle.name);
+  return named && same_file(*named, handle.file->identity()) && is_only_name(handle.name) &&
+         !handle.file->has_other_handles() && !handle.file->has_more_users(handle.ranks);
+}
+
 // Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
@@ -73,7 +82,7 @@ int drain_for_close(Handle& handle) {
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
   Status status;
-  if ((handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && is_only_name(handle.path)) {
+  if ((handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && on_all_ranks(dies_with(handle), handle.comm)) {
     status = handle.file->discard();
   } else if (handle.can_write()) {
     status = handle.file->drain();
@@ -92,17 +101,17 @@ int drain_for_close(Handle& handle) {
   return worst;
 }
 
-// Before the file is deleted, or a crash between the two would bring its bytes back from the dead.
-void discard_log(const std::string& path) {
-  if (!is_only_name(path)) return;
+// What is logged to a file that is gone when this name is; null where nothing is.
+std::shared_ptr<File> logged_under(const std::string& path) {
+  if (!is_only_name(path)) return nullptr;
   Process& process = Process::instance();
   Job* job = process.can_log() ? process.joined_or_wanted(site_hints(false)) : nullptr;
   const std::optional<FileIdentity> identity = job == nullptr ? std::nullopt : identity_at(path);
-  if (!identity) return;
-  const Result<std::shared_ptr<File>> file = job->find(*identity, path);
-  Status status = file.status();
-  if (file.ok() && file.value()) status = file.value()->discard();
-  if (!status.ok()) complain_once(status.message());
+  if (!identity) return nullptr;
+  Result<std::shared_ptr<File>> file = job->find(*identity, path);
+  if (file.ok()) return std::move(file).value();
+  complain_once(file.status().message());
+  return nullptr;
 }
 
 int stop_logging(Handle& handle) {
@@ -136,6 +145,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   }
   handle->real = *fh;
   handle->amode = amode;
+  handle->name = without_prefix(filename);
   handle->path = absolute_path(filename);
   if ((amode & MPI_MODE_SEQUENTIAL) == 0) start_logging(*handle, comm);
   if (!handle->logs) handle->identity = identity_at(handle->path);
@@ -157,8 +167,14 @@ int file_close(MPI_File* fh) {
 }
 
 int file_delete(const char* filename, MPI_Info info) {
-  if (filename != nullptr) discard_log(absolute_path(filename));
-  return next_functions.File_delete.next()(filename, info);
+  const std::shared_ptr<File> file = filename == nullptr ? nullptr : logged_under(absolute_path(filename));
+  // Those who have it open go on with the file, where they find what is drained now.
+  Status status = file ? file->drain_all_nodes(true) : Status();
+  const int code = next_functions.File_delete.next()(filename, info);
+  // Nor may it be replayed.
+  if (!status.ok() && code == MPI_SUCCESS) status = file->discard();
+  if (!status.ok()) complain_once(status.message());
+  return code;
 }
 
 }  // namespace pmio

@@ -1,4 +1,6 @@
 // All reads and writes of a handle that logs.
+#include <utility>
+
 #include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
@@ -125,6 +127,7 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done, bool may_wai
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
   Result<Memory> memory = Memory::of(handle, t);
   if (!memory.ok()) return raise_error(handle, memory.status());
+  if (memory.value().missing()) return raise_code(handle, MPI_ERR_BUFFER);
   if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);
   return raise_error(handle, move_by_pointer(handle, t, memory.value(), call, done));
 }
@@ -172,20 +175,22 @@ Answer nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* reques
 }
 
 Answer split_begin(Handle& handle, const Transfer& transfer) {
-  if (handle.logs && handle.split.active) return raise_code(handle, MPI_ERR_IO);
+  if (handle.logs && handle.split) return raise_code(handle, MPI_ERR_IO);
   uint64_t done = 0;
   const Answer answer = carry_out(handle, transfer, &done);
-  if (answer == MPI_SUCCESS) handle.split = {true, transfer.direction, transfer.pointer, done};
+  if (answer == MPI_SUCCESS) handle.split = done;
   return answer;
 }
 
-Answer split_end(Handle& handle, Direction direction, Pointer pointer, MPI_Status* status) {
-  Handle::Split& split = handle.split;
-  // An end without its begin: the library has an error for it.
-  if (!split.active || split.direction != direction || split.pointer != pointer) return std::nullopt;
-  split.active = false;
-  fill_status(status, split.bytes);
-  return MPI_SUCCESS;
+Answer split_end(Handle& handle, MPI_Status* status) {
+  if (handle.split) {
+    // Whichever end it is: the libraries do not tell them apart either.
+    fill_status(status, *std::exchange(handle.split, std::nullopt));
+    return MPI_SUCCESS;
+  }
+  // Not left to the library: Open MPI would crash.
+  if (handle.logs) return raise_code(handle, MPI_ERR_IO);
+  return std::nullopt;
 }
 
 }  // namespace pmio

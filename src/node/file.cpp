@@ -110,6 +110,10 @@ bool File::ever_logged() const {
   return false;
 }
 
+bool File::has_more_users(int processes) const {
+  return impl_->control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
+}
+
 void File::invalidate_cache() {
   if (!spans_nodes()) impl_->drainer->note_foreign_write();  // else the mark says so all the time
   impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);

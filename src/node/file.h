@@ -57,6 +57,8 @@ class File {
   uint64_t writes_synced() const;
   // Whether this process has it open by more than one handle.
   bool has_other_handles() const;
+  // Whether more than so many of the node's processes use the file.
+  bool has_more_users(int processes) const;
   // The last collective write call that this rank knows of.
   uint64_t last_call() const;
   // Of the last round that was begun on this node; 0: none.

@@ -115,12 +115,23 @@ static void sizes(MPI_File file, MPI_Offset keep) {
   check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
 }
 
-/* A wrong call gives an error, and harms nothing. */
-static void mistakes(MPI_File file) {
+/* A wrong call gives an error, and harms nothing. Not all libraries see those without a buffer, and none sees
+ * the wrong end of a split collective. */
+static void mistakes(MPI_File file, MPI_Offset end) {
+  MPI_Offset size = -1;
   int value = 0;
   check(MPI_File_write_at(file, 0, &value, -1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "negative count");
   check(MPI_File_write_at(file, 0, &value, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS,
         "null type");
+  check(MPI_File_write_at(file, end, NULL, 0, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write of nothing");
+  check(MPI_File_read_at(file, 0, NULL, 0, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "read of nothing");
+  (void)MPI_File_write_at(file, end, NULL, 1, MPI_INT, MPI_STATUS_IGNORE);
+  (void)MPI_File_read_at(file, 0, NULL, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_get_size(file, &size);
+  check(size == end, "size after writes without a buffer");
+  check(MPI_File_read_at_all_begin(file, 0, &value, 1, MPI_INT) == MPI_SUCCESS, "begin");
+  check(MPI_File_write_at_all_begin(file, 0, &value, 1, MPI_INT) != MPI_SUCCESS, "begin before the end");
+  check(MPI_File_write_all_end(file, &value, MPI_STATUS_IGNORE) == MPI_SUCCESS, "another end");
 }
 
 static void compare_with_posix(const char* name, MPI_Offset base) {
@@ -160,7 +171,7 @@ int main(int argc, char** argv) {
   use_requests(file, end);
   use_shared_pointer(file, end + 4 * ranks);
   sizes(file, end);
-  mistakes(file);
+  mistakes(file, end);
   check(MPI_File_close(&file) == MPI_SUCCESS && file == MPI_FILE_NULL, "close");
 
   MPI_Barrier(MPI_COMM_WORLD);
