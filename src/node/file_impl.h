@@ -141,8 +141,7 @@ struct File::Impl {
   uint64_t reader_changes = 0;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
-  uint64_t scanned = 0;     // unmerged records that reads had to look at since the last merge
-  bool index_full = false;  // one of these failed
+  bool index_full = false;  // a merge for a read failed
   ReadTally reads;
   PrefetchSequence destinations;  // the program's buffers
 
@@ -184,7 +183,7 @@ struct File::Impl {
     uint64_t begin = 0, end = 0;  // the range that was looked up
     bool complete = true;         // all that there is was found
   };
-  void shorten_tail();  // merges, where reads would have to scan much
+  void shorten_tail();  // merges, where reads have had to look at much
   Status end_read(std::unique_lock<std::mutex>& lock);
   // Into `entries`; not all of them where a run has more than `most`.
   Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);

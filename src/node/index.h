@@ -53,11 +53,11 @@ class FileIndex {
 
   // Records that are published and not in runs yet.
   uint64_t unmerged() const;
-  // How many records a scan_tail looks at. What a rank wrote in ascending order is searched, not scanned, and
-  // costs nothing here as long as such segments are few.
-  uint64_t tail_cost() const;
   // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.
   Status scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found);
+  // Whether to merge first costs no more than the calls of scan_tail, one after each of this, since it was
+  // last true. What a rank wrote in ascending order is searched, not scanned.
+  bool merge_is_due();
   // Takes note of the runs that are there now. Call before find.
   Status refresh();
   // Appends the entries that cross [a, b), but for drained ones at or below floor. False, and not all of
@@ -96,6 +96,8 @@ class FileIndex {
   };
   // Where the last search of a cell ended, by rank and cell.
   std::vector<uint32_t> tail_hints_;
+  // Records and cells since a merge was due.
+  uint64_t scanned_ = 0, searched_ = 0;
   // This process's picture of the run table.
   uint64_t seen_version_ = 0;
   std::vector<Listed> listed_;

@@ -13,10 +13,6 @@
 
 namespace pmio {
 
-// So many unmerged records to scan at once, or so many scanned since the last merge, are merged first.
-constexpr uint64_t kLongTail = 256;
-constexpr uint64_t kMuchScanned = 4096;
-
 namespace {
 
 // Whatever becomes of it, the rank reads the target no longer.
@@ -123,10 +119,7 @@ Status File::Impl::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale)
 void File::Impl::shorten_tail() {
   if (control->index_used.load(std::memory_order_relaxed) == 0)
     control->index_used.store(1, std::memory_order_relaxed);
-  const uint64_t tail = index->tail_cost();
-  scanned += tail;
-  if (tail <= kLongTail && scanned <= kMuchScanned) return;
-  scanned = 0;
+  if (!index->merge_is_due()) return;
   Status status;
   {
     RobustLock lock(control->index_mutex);

@@ -6,7 +6,12 @@
 namespace pmio {
 namespace {
 
-constexpr uint64_t kFewCells = 8;
+// A merge takes as long as so many searches for each record, and so many for the run that it makes.
+constexpr uint64_t kSearchesPerRecord = 16;
+constexpr uint64_t kSearchesPerRun = 1 << 14;
+// So many records to be scanned at once, or in all, are merged first.
+constexpr uint64_t kLongScan = 256;
+constexpr uint64_t kMuchScanned = 4096;
 
 // Calls visit(rank, index of the cell, cell, first unmerged, end of the published) for each cell with
 // unmerged records.
@@ -53,42 +58,49 @@ class Records {
 
 }  // namespace
 
-uint64_t FileIndex::tail_cost() const {
-  if (unmerged() == 0) return 0;
-  uint64_t scanned = 0, searched = 0;
+bool FileIndex::merge_is_due() {
+  const uint64_t records = unmerged();
+  if (records == 0) return false;
+  uint64_t to_scan = 0;
   for_each_tail(control_, [&](uint32_t, uint32_t, const SegmentCell& cell, uint32_t from, uint32_t to) {
-    if (cell.unordered.load(std::memory_order_relaxed) != 0)
-      scanned += to - from;
-    else
-      ++searched;
+    ++searched_;
+    if (cell.unordered.load(std::memory_order_relaxed) != 0) to_scan += to - from;
   });
-  return scanned + (searched > kFewCells ? searched : 0);
+  scanned_ += to_scan;
+  if (to_scan <= kLongScan && scanned_ <= kMuchScanned &&
+      searched_ <= kSearchesPerRun + kSearchesPerRecord * records)
+    return false;
+  scanned_ = searched_ = 0;
+  return true;
 }
 
 Status FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
   if (unmerged() == 0) return {};
   Status status;
   tail_hints_.resize(size_t{control_->ranks} * kMaxSegments);
-  for_each_tail(control_,
-                [&](uint32_t rank, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
-                  const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
-                  if (bytes.empty() && from < to) status = cannot_map(rank);
-                  if (bytes.size() < (uint64_t{to} + 1) * sizeof(LogRecord)) return;
-                  const Records records(bytes);
-                  const auto take = [&](uint32_t i) {
-                    const Entry entry = entry_of(records[i], i, rank, c);
-                    if (entry.offset < b && entry.end > a) found->push_back(entry);
-                  };
-                  // `to` was read before, with acquire: the flag tells of all records below it.
-                  if (cell.unordered.load(std::memory_order_relaxed) != 0) {
-                    for (uint32_t i = from; i < to; i++) take(i);
-                    return;
-                  }
-                  uint32_t& hint = tail_hints_[size_t{rank} * kMaxSegments + c];
-                  uint32_t i = records.first_beyond(a, from, to, hint);
-                  for (; i < to && records[i].file_offset < b; i++) take(i);
-                  hint = i;
-                });
+  for_each_tail(
+      control_, [&](uint32_t rank, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
+        // Loaded behind the count: of all records below it.
+        if (cell.begin.load(std::memory_order_relaxed) >= b || cell.end.load(std::memory_order_relaxed) <= a)
+          return;
+        const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+        if (bytes.empty() && from < to) status = cannot_map(rank);
+        if (bytes.size() < (uint64_t{to} + 1) * sizeof(LogRecord)) return;
+        const Records records(bytes);
+        const auto take = [&](uint32_t i) {
+          const Entry entry = entry_of(records[i], i, rank, c);
+          if (entry.offset < b && entry.end > a) found->push_back(entry);
+        };
+        // `to` was read before, with acquire: the flag tells of all records below it.
+        if (cell.unordered.load(std::memory_order_relaxed) != 0) {
+          for (uint32_t i = from; i < to; i++) take(i);
+          return;
+        }
+        uint32_t& hint = tail_hints_[size_t{rank} * kMaxSegments + c];
+        uint32_t i = records.first_beyond(a, from, to, hint);
+        for (; i < to && records[i].file_offset < b; i++) take(i);
+        hint = i;
+      });
   return status;
 }
 

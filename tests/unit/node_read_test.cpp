@@ -39,6 +39,22 @@ TEST(NodeRead, AscendingRecordsNeedNoMerge) {
   EXPECT_EQ(contents(path), oracle.bytes);
 }
 
+// In the end that costs less than to search every segment each time.
+TEST(NodeRead, WhatIsReadVeryOftenIsMerged) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  auto all = open_all(scratch, path, 2, kLog);
+  for (uint32_t rank = 0; rank < 2; rank++)
+    ASSERT_TRUE(all[rank].file->append(rank * 100, std::vector<std::byte>(100).data(), 100, 0).ok());
+  std::byte byte;
+  uint64_t got = 0;
+  for (uint32_t i = 0; i < 100'000; i++) ASSERT_TRUE(all[0].file->read(i % 200, &byte, 1, &got).ok());
+  EXPECT_EQ(all[0].job->counters().merge_rounds.load(), 1u);
+  EXPECT_EQ(all[0].job->counters().merge_records.load(), 2u);
+  close_all(all);
+}
+
 Pattern pattern_of(const Vector& vector) {
   Pattern pattern;
   pattern.add(vector);
