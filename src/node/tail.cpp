@@ -7,8 +7,8 @@ namespace pmio {
 namespace {
 
 // A merge takes as long as so many searches for each record, and so many for the run that it makes.
-constexpr uint64_t kSearchesPerRecord = 16;
-constexpr uint64_t kSearchesPerRun = 1 << 14;
+constexpr uint64_t kSearchesPerRecord = 8;
+constexpr uint64_t kSearchesPerRun = 1 << 13;
 // So many records to be scanned at once, or in all, are merged first.
 constexpr uint64_t kLongScan = 256;
 constexpr uint64_t kMuchScanned = 4096;
