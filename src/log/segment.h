@@ -128,7 +128,7 @@ class SegmentReader {
   uint64_t size_ = 0;
 };
 
-// The file range of a record as a vector.
+// The file range of a record as a vector; of no bytes where the record's block has none, as no valid one's.
 Vector record_vector(const LogRecord& record);
 
 }  // namespace pmio

@@ -137,7 +137,8 @@ Vector record_vector(const LogRecord& record) {
   Vector where;
   where.offset = static_cast<int64_t>(record.file_offset);
   where.block_length = record.block_length;
-  where.count = record.length / record.block_length;
+  // What a reader finds where a record was may be anything.
+  where.count = where.block_length == 0 ? 1 : record.length / where.block_length;
   where.stride = where.count == 1 ? 0 : static_cast<int64_t>(record.stride);
   return where;
 }

@@ -56,6 +56,7 @@ bool FileEntrySource::locate(const Entry& entry, Located* located) {
     // A record that was overwritten meanwhile no longer describes this entry.
     if (located->range.offset != static_cast<int64_t>(entry.offset) ||
         located->range.end() != static_cast<int64_t>(entry.end) || located->range.bytes() != record.length ||
+        located->range.block_length == 0 ||
         located->range.stride < static_cast<int64_t>(located->range.block_length)) {
       return false;
     }

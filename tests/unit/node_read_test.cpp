@@ -1,5 +1,7 @@
 // Reads that do not go through the merged index or a window of the file: ascending records are searched where
 // they lie, vectors are copied whole where they are read as they were written.
+#include "node/index.h"
+#include "node/pool.h"
 #include "node_fixture.h"
 
 namespace pmio {
@@ -116,6 +118,41 @@ TEST(NodeRead, VectorsReadAsOthersWereWritten) {
   for (uint64_t seed = 0; seed < 60; seed++) {
     vector_history(seed);
     if (HasFatalFailure()) return;
+  }
+}
+
+// A reader may look at a record whose segment has been given back, and filled anew, since it learnt of it: it
+// notices afterwards. Where records were, there may be any bytes, zeros among them.
+TEST(NodeRead, WhatARecordHasBecomeDoesNoHarm) {
+  Scratch scratch;
+  auto medium = open_medium(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  ASSERT_TRUE((*medium)->create(SegmentPool::segment_name(0, 0), kMinSegmentBytes).ok());
+  const auto memory = std::make_unique<std::byte[]>(control_bytes(1) + alignof(FileControl));
+  void* at = memory.get();
+  size_t room = control_bytes(1) + alignof(FileControl);
+  auto* control = static_cast<FileControl*>(std::align(alignof(FileControl), control_bytes(1), at, room));
+  init_control(control, 1);
+  SegmentMap map(**medium, 1);
+  Entry entry{};
+  entry.end = 100;
+  entry.where = 3;
+  entry.vector = 1;
+  EntrySource::Located located;
+  EXPECT_FALSE(FileEntrySource(control, &map).locate(entry, &located));
+
+  RankCell& rank = control->cells[0];
+  rank.segments[0].salt = 1;
+  rank.segments[0].published = 4;
+  rank.cells = 1;
+  rank.appended = 4;
+  Counters counters;
+  FileIndex index(control, &map, {medium->get(), medium->get(), "key", 0}, &counters);
+  for (const uint32_t unordered : {0, 1}) {
+    rank.segments[0].unordered = unordered;
+    std::vector<Entry> found;
+    EXPECT_TRUE(index.scan_tail(0, 100, &found).ok());
+    EXPECT_TRUE(found.empty());
   }
 }
 
