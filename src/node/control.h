@@ -38,7 +38,8 @@
 
 namespace pmio {
 
-constexpr uint32_t kMaxSegments = 256;  // of one rank in one file
+constexpr uint32_t kMaxSegments = 256;            // of one rank in one file
+constexpr uint32_t kMaxSlots = 4 * kMaxSegments;  // of one rank
 constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;

@@ -34,6 +34,11 @@ bool Drainer::all_drained(const std::vector<uint64_t>& wanted) const {
   return true;
 }
 
+// A file system's EBUSY is none.
+static bool helper_died(const Status& status) {
+  return status.code() == Code::busy && status.system_errno() == 0;
+}
+
 Status Drainer::drain() {
   FileControl* control = parts_.control;
   std::vector<uint64_t> wanted(control->ranks);
@@ -57,7 +62,7 @@ Status Drainer::drain() {
     if (lock.held()) {
       if (all_drained(wanted)) break;
       Status status = lead(true);
-      if (status.code() == Code::busy) continue;  // a helper died: the round is run again
+      if (helper_died(status)) continue;  // the round is run again
       if (!status.ok()) {
         control->error.store(status.system_errno() != 0 ? status.system_errno() : EIO,
                              std::memory_order_relaxed);
@@ -146,8 +151,8 @@ Status Drainer::lead(bool write) {
   if (write) {
     Status status = write_round(leftover);
     if (!status.ok()) stop_helpers();
-    // busy: a helper died in the middle of a write, which is done again.
-    if (!status.ok() && status.code() != Code::busy) settle_mark(true);
+    // After a death in the middle of a write the round is done again.
+    if (!status.ok() && !helper_died(status)) settle_mark(true);
     PMIO_TRY(status);
   }
   PMIO_TRY(finish_round(marks, leftover));

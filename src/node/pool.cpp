@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "log/format.h"
+#include "node/control.h"
 
 namespace pmio {
 
@@ -28,7 +29,8 @@ SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes)
     : medium_(medium),
       rank_(rank),
       segment_bytes_(choose_segment_bytes(capacity_bytes)),
-      limit_(std::max<uint32_t>(kFewestSegments, static_cast<uint32_t>(capacity_bytes / segment_bytes_))) {}
+      limit_(static_cast<uint32_t>(
+          std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))) {}
 
 Result<SegmentPool::Segment*> SegmentPool::create_locked() {
   if (segments_.size() >= limit_)

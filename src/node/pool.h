@@ -18,7 +18,7 @@ namespace pmio {
 
 class SegmentPool {
  public:
-  // capacity_bytes of segments at most, created when first needed.
+  // capacity_bytes of segments at most, and kMaxSlots of them (64 GiB); created when first needed.
   SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes);
 
   struct Segment {

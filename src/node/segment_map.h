@@ -27,7 +27,6 @@ class SegmentMap {
   std::span<const std::byte> map(uint32_t rank, uint32_t slot);
 
  private:
-  static constexpr uint32_t kMaxSlots = kMaxSegments * 4;
   struct Rank {
     std::atomic<const Region*> regions[kMaxSlots]{};
   };

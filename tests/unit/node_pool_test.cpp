@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "node/control.h"
 #include "node_fixture.h"
 
 namespace pmio {
@@ -64,6 +65,14 @@ TEST(NodePool, OnlyKeptSegmentsEndTheWait) {
   for (SegmentPool::Segment* each : all) pool.keep(each);
   EXPECT_FALSE(pool.acquire().ok());
   EXPECT_FALSE(pool.await_release(seen));
+}
+
+TEST(NodePool, NoLogHasMoreSegmentsThanCanBeMapped) {
+  const Scratch scratch;
+  auto medium = open_medium(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  for (const uint64_t capacity : {uint64_t{1} << 37, uint64_t{1} << 58, UINT64_MAX})
+    EXPECT_EQ(SegmentPool(**medium, 0, capacity).limit(), kMaxSlots) << capacity;
 }
 
 }  // namespace
