@@ -265,14 +265,9 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
   return {};
 }
 
-uint64_t TargetFile::page_bytes() {
-  static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 void TargetFile::forget_cached(uint64_t offset, uint64_t length) {
   // Of a page that the range does not hold as a whole, the kernel would keep all.
-  const uint64_t page = page_bytes();
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
   const uint64_t end = length == 0 ? begin : (offset + length + page - 1) / page * page;
   // Advice: where it cannot be taken there is nothing better. A length of 0 is all to the end.

@@ -55,7 +55,6 @@ class TargetFile {
   // Reads come from the file system again, not from what this node has cached: another node may have written.
   // Of a length of 0 all to the end. In whole pages.
   void forget_cached(uint64_t offset, uint64_t length);
-  static uint64_t page_bytes();
   // What the kernel reads ahead it may bring in after forget_cached.
   void read_nothing_ahead();
   // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window` (window[0] is

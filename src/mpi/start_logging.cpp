@@ -47,7 +47,10 @@ Status bring_in_pending(const Job& job, const std::string& path) {
 // nodes, and nothing is written past the log that another node would not see. Threads that use two handles
 // make their calls in another order on each rank, and may open the one while the other counts.
 bool can_span_nodes(const Handle& handle, File& file) {
-  if (!handle.can_write() && !file.has_other_handles()) return false;
+  if (!handle.can_write() && !file.has_other_handles()) {
+    file.target().forget_cached(0, 0);  // of what others wrote before, it sees all
+    return false;
+  }
   if (Process::instance().threads_at_once() && file.has_other_handles()) return false;
   return !handed_on(file.identity());
 }

@@ -13,7 +13,6 @@
 #include "base/prefetch.h"
 #include "log/call_stamp.h"
 #include "log/segment.h"
-#include "node/cached_reader.h"
 #include "node/drainer.h"
 #include "node/file.h"
 #include "node/index.h"
@@ -137,7 +136,7 @@ struct File::Impl {
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
-  std::unique_ptr<CachedReader> reader;  // of several nodes: fresh_reader
+  std::unique_ptr<TargetFile> reader;  // of several nodes: fresh_target
   uint64_t reader_changes = 0;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
@@ -218,7 +217,7 @@ struct File::Impl {
   uint64_t changes_seen() const;
   // For reading, read_mutex held and announced in the cell: opened since other nodes last changed the file,
   // as all others are by which this node's ranks read it now.
-  Result<CachedReader*> fresh_reader();
+  Result<TargetFile*> fresh_target();
   Status await_older_reads(uint64_t changes) const;
   bool all_drained_here() const;
   Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);

@@ -191,9 +191,8 @@ Status File::Impl::await_older_reads(uint64_t changes) const {
 }
 
 // A file system's client may keep what it has read, and read ahead, for each open file: MooseFS's for
-// seconds. The kernel keeps pages for all of them: what is read by an old one is there for the new ones too,
-// unless the open itself found them to be old, as that of the first reader does.
-Result<CachedReader*> File::Impl::fresh_reader() {
+// seconds. The kernel keeps pages for all of them: what is read by an old one is there for the new ones too.
+Result<TargetFile*> File::Impl::fresh_target() {
   uint64_t changes = changes_seen();
   for (;;) {
     cell->reading.store(changes + 1, std::memory_order_seq_cst);
@@ -206,7 +205,9 @@ Result<CachedReader*> File::Impl::fresh_reader() {
     PMIO_TRY(await_older_reads(changes));
     auto opened = target->reopen(TargetFile::Access::read_only);
     if (!opened.ok()) return opened.status();
-    reader = std::make_unique<CachedReader>(std::move(opened.value()), changes == 0);
+    reader = std::move(opened.value());
+    reader->read_nothing_ahead();
+    reader->forget_cached(0, 0);
     reader_changes = changes;
   }
   return reader.get();

@@ -8,7 +8,6 @@
 #include <future>
 #include <thread>
 
-#include "client_caches.h"
 #include "cluster/cluster.h"
 #include "log/call_stamp.h"
 #include "node/node_round.h"
@@ -73,7 +72,6 @@ class ClusterTest : public testing::Test {
   void SetUp() override {
     path_ = files_.files_ + "/target";
     std::ofstream(path_).flush();
-    test::ClientCaches::instance().mount(files_.files_);
     for (uint32_t rank = 0; rank < kRanks; rank++) start(rank, token_);
     std::vector<NodeMembers> nodes;
     for (uint32_t node = 0; node < kNodes; node++) {
@@ -124,11 +122,8 @@ class ClusterTest : public testing::Test {
     options.path = path;
     options.neighbours = member.cluster.get();
     options.layout = layout_;
-    test::ClientCaches::opening =
-        static_cast<int>(&member - members_.data()) / static_cast<int>(kRanksOfNode);
     auto file = member.job->open(options);
-    test::ClientCaches::opening = test::ClientCaches::kNone;
-    EXPECT_TRUE(file.ok() && (*file)->join_nodes(number, 0, 0, std::filesystem::file_size(path)).ok());
+    EXPECT_TRUE(file.ok() && (*file)->join_nodes(number, 0, 0, 0).ok());
     return *file;
   }
   void open(Member& member) { member.file = opened(member, path_, kNumber); }
@@ -176,16 +171,6 @@ class ClusterTest : public testing::Test {
     const Status status = members_[rank].file->read(0, found.data(), found.size(), &got);
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_TRUE(got == found.size() && found == oracle_.bytes) << "read by rank " << rank;
-  }
-  // By a program on yet another node.
-  void write_elsewhere(uint64_t offset, const std::vector<std::byte>& data) {
-    test::ClientCaches::opening = kNodes;
-    const int fd = ::open(path_.c_str(), O_RDWR);
-    test::ClientCaches::opening = test::ClientCaches::kNone;
-    EXPECT_EQ(pwrite(fd, data.data(), data.size(), static_cast<off_t>(offset)),
-              static_cast<ssize_t>(data.size()));
-    ::close(fd);
-    oracle_.write(offset, data.data(), data.size());
   }
   void expect_file() const { EXPECT_TRUE(contents(path_) == oracle_.bytes); }
   Status drain(uint32_t rank) { return members_[rank].file->drain(); }
@@ -560,62 +545,6 @@ TEST_F(ClusterTest, AFileIsNotHeldUpByAnotherThatHasAllOfTheLog) {
   uint64_t got = 0;
   EXPECT_TRUE(another[5]->read(1000, found.data(), found.size(), &got).ok());
   EXPECT_TRUE(got == data.size() && found == data);
-}
-
-// By small reads in a row that the network need not answer one by one, by other ranks of the node, and after
-// the file was closed and opened again.
-TEST_F(ClusterTest, WhatNobodyHasWrittenSinceIsFetchedOnce) {
-  constexpr uint64_t kBytes = 1'000'000, kPages = kBytes / test::ClientCaches::kPage;
-  constexpr uint64_t kFew = 8;  // the last page, in which the file ends, is fetched by each pass
-  const auto fetched = [] { return test::ClientCaches::instance().fetched(); };
-  const auto read_small = [&](uint32_t rank) {
-    std::vector<std::byte> found(1000);
-    for (uint64_t at = 0; at + found.size() <= oracle_.bytes.size(); at += found.size()) {
-      uint64_t got = 0;
-      ASSERT_TRUE(members_[rank].file->read(at, found.data(), found.size(), &got).ok());
-      EXPECT_TRUE(got == found.size() && std::memcmp(found.data(), &oracle_.bytes[at], got) == 0) << at;
-    }
-  };
-  const auto write_by_first_node = [&] {
-    const std::vector<std::byte> data = random_bytes(random_, kBytes);
-    ASSERT_TRUE(write_independent(0, 0, data).ok());
-    oracle_.write(0, data.data(), data.size());
-    drain_all();
-  };
-  write_by_first_node();
-  const uint64_t before = fetched();
-  read_small(4);
-  EXPECT_LE(fetched() - before, kPages + kFew);
-  read_small(5);  // knows nothing of what the other has done, and fetches it too
-  const uint64_t by_both = fetched();
-  EXPECT_LE(by_both - before, 2 * kPages + kFew);
-  for (const uint32_t rank : {4u, 5u}) {
-    read_small(rank);
-    expect_read(rank);
-  }
-  for (Member& member : members_) EXPECT_TRUE(member.file->release().ok());
-  for (Member& member : members_) open(member);
-  for (const uint32_t rank : {4u, 5u}) read_small(rank);
-  EXPECT_LE(fetched() - by_both, kFew);
-  write_by_first_node();
-  for (const uint32_t rank : {4u, 5u}) read_small(rank);
-  for (Member& member : members_) EXPECT_TRUE(member.file->release().ok());
-  write_elsewhere(kBytes / 2, random_bytes(random_, 5000));
-  for (Member& member : members_) open(member);
-  for (const uint32_t rank : {5u, 4u}) read_small(rank);
-}
-
-// The nodes' clients have the pages as they were before.
-TEST_F(ClusterTest, WhatIsWrittenPastTheLogIsFetchedAnew) {
-  for (Member& member : members_) {  // what follows such a call goes past the log
-    member.file->begin_call(false);
-    member.file->end_call();
-  }
-  for (uint32_t i = 0; i < 60; i++) {
-    write_alone(i % kRanks, 50'000);
-    expect_file();
-    for (uint32_t reader = 0; reader < kRanks; reader++) expect_read(reader);
-  }
 }
 
 // Leaders that ask each other what they hold are told by other ranks, meanwhile, to forget what they know.
