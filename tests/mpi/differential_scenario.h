@@ -101,7 +101,7 @@ class Scenario {
   void judge(const Handle& handle, Transfer& transfer, int64_t file_size, uint64_t seed);
   bool may_share_pointer(const Handle& handle) const;
   void settle_pointer(Handle& handle, const Transfer& last, int64_t file_size);
-  bool judges_ends(const Handle& handle) const;
+  bool answered_by_pmio(const Handle& handle) const;
   int64_t size_of(const Handle& handle);
 
   void say(const char* format, ...) __attribute__((format(printf, 2, 3)));
