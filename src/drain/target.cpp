@@ -12,6 +12,7 @@
 #include <ctime>
 #include <vector>
 
+#include "base/file_system.h"
 #include "medium/directory.h"
 
 namespace pmio {
@@ -20,6 +21,7 @@ namespace {
 // Linux transfers at most this much per call; asking for more is not an error, but asks for a needless short
 // count.
 constexpr uint64_t kMostPerCall = 0x7ffff000;
+constexpr size_t kDirectBytes = 4096;  // length and alignment of a read past the page cache
 
 uint64_t now_ns() {
   timespec t;
@@ -299,6 +301,32 @@ Status TargetFile::sync() {
   if (error == 0) return {};
   losses_.fetch_add(1, std::memory_order_release);
   return Status::from_errno(error, what("cannot sync", path_));
+}
+
+bool TargetFile::syncs_own_writes() {
+  int known = in_user_space_.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = file_system_of(fd_).starts_with("fuse") ? 1 : 0;
+    in_user_space_.store(known, std::memory_order_relaxed);
+  }
+  return known != 0;
+}
+
+// A client in user space first sends on what others on its node have written: it must not give a reader older
+// bytes. The read itself may fail; where nobody on this node may read, there is nothing to be done.
+void TargetFile::read_past_cache() {
+  const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+  const int fd = open_retrying(self.c_str(), O_RDONLY | O_DIRECT);
+  if (fd < 0) return;
+  alignas(kDirectBytes) std::byte bytes[kDirectBytes];
+  while (pread(fd, bytes, sizeof bytes, 0) < 0 && errno == EINTR) {
+  }
+  ::close(fd);
+}
+
+Status TargetFile::sync_of_all() {
+  if (counters_.written_bytes.load(std::memory_order_relaxed) == 0 && syncs_own_writes()) read_past_cache();
+  return sync();
 }
 
 Status TargetFile::sync_since(uint64_t losses) {

@@ -75,6 +75,12 @@ class TargetFile {
   Status write_blocks(std::span<const Block> blocks);
   // fdatasync. The kernel tells a descriptor once that bytes are lost, whichever thread asks first.
   Status sync();
+  // The same of what any process of this node has written. Errors: what a file system in user space could not
+  // keep of others' writes it may tell these only.
+  Status sync_of_all();
+  // Whether sync() and flush() may be of this descriptor's writes alone: of a file system in user space,
+  // which is told the descriptor. MooseFS's client does nothing for one that has not written.
+  bool syncs_own_writes();
   // So often it has been told. Who has written since there were so many losses is told of any later one too.
   uint64_t losses() const { return losses_.load(std::memory_order_acquire); }
   Status sync_since(uint64_t losses);
@@ -96,13 +102,15 @@ class TargetFile {
                                                      Access access, Same same);
   static Result<std::unique_ptr<TargetFile>> finish_open(int fd, const std::string& path, Access access);
   Status write_parts(uint64_t offset, std::span<iovec> parts, uint64_t length);
+  void read_past_cache();
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;
   std::string path_;
   IoCounters counters_;
-  std::mutex sync_mutex_;  // held around fdatasync: who comes behind a failed one knows of it
-  int untold_ = 0;         // errno of one whose caller does not tell of it; under sync_mutex_
+  std::mutex sync_mutex_;               // held around fdatasync: who comes behind a failed one knows of it
+  std::atomic<int> in_user_space_{-1};  // unknown
+  int untold_ = 0;                      // errno of one whose caller does not tell of it; under sync_mutex_
   std::atomic<uint64_t> losses_{0};
 };
 

@@ -24,6 +24,7 @@ struct Drainer::Work {
   std::vector<Entry> entries;
   std::vector<Interval> covered;
   std::unique_ptr<std::byte[]> window;
+  bool wrote = false;
 };
 
 bool Drainer::all_drained(const std::vector<uint64_t>& wanted) const {
@@ -192,6 +193,10 @@ Status Drainer::write_round(FileIndex::Leftover& leftover) {
   const int error = round.error.load(std::memory_order_relaxed);
   if (error != 0) return Status::from_errno(error, "cannot write to '" + parts_.target->path() + "'");
   // Before the ledger lets the log go: a write that the file system has only promised is in the log still.
+  return send_on(losses);
+}
+
+Status Drainer::send_on(uint64_t losses) {
   return parts_.sync_target ? parts_.target->sync_since(losses) : parts_.target->flush();
 }
 
@@ -287,7 +292,13 @@ bool Drainer::help() {
     std::copy_n(round.runs, run_count, numbers);
   }
   if (!work.runs.open(*parts_.index, {numbers, run_count}).ok()) return false;  // the round is over
+  const uint64_t losses = parts_.target->losses();
   work_on(work);
+  if (work.wrote && parts_.target->syncs_own_writes()) {  // the leader waits for this, and cannot do it
+    const Status status = send_on(losses);
+    const RobustLock lock(parts_.control->claim_mutex);
+    note_failure_locked(work, status);
+  }
   return true;
 }
 
@@ -327,16 +338,21 @@ void Drainer::work_on(Work& work) {
   uint64_t a = 0;
   uint64_t b = 0;
   while (claim(work, &a, &b)) {
+    work.wrote = true;
     Status status = write_window(work, a, b);
     RobustLock lock(parts_.control->claim_mutex);
     if (round.number.load(std::memory_order_relaxed) != work.number) return;
     round.in_flight--;
-    if (!status.ok()) {
-      int none = 0;
-      round.error.compare_exchange_strong(none, status.system_errno() != 0 ? status.system_errno() : EIO);
-      round.active.store(0, std::memory_order_release);
-    }
+    note_failure_locked(work, status);
   }
+}
+
+void Drainer::note_failure_locked(const Work& work, const Status& status) {
+  Round& round = parts_.control->round;
+  if (status.ok() || round.number.load(std::memory_order_relaxed) != work.number) return;
+  int none = 0;
+  round.error.compare_exchange_strong(none, status.system_errno() != 0 ? status.system_errno() : EIO);
+  round.active.store(0, std::memory_order_release);
 }
 
 // Maps the pages of a peer's data at once: write(2) would fault them in one by one, which costs more than its

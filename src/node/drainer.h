@@ -62,6 +62,8 @@ class Drainer {
   void count_round_locked(const std::vector<LedgerEntry>& marks);
   bool help();
   void work_on(Work& work);
+  Status send_on(uint64_t losses);
+  void note_failure_locked(const Work& work, const Status& status);
   bool claim(Work& work, uint64_t* a, uint64_t* b);
   Status write_window(Work& work, uint64_t a, uint64_t b);
   bool write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status);

@@ -68,7 +68,7 @@ Status Unsynced::sync(TargetFile& target) {
     if (count == 0) return {};
     end = first_.load(std::memory_order_relaxed) + count;
   }
-  if (Status status = target.sync(); !status.ok()) {
+  if (Status status = target.sync_of_all(); !status.ok()) {
     fail(status);
     return status;
   }

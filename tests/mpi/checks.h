@@ -59,6 +59,17 @@ static inline int read_int(MPI_File file, int index) {
   return value;
 }
 
+/* Whether pmio says that it logs the file. */
+static inline int is_logged(MPI_File file) {
+  MPI_Info info;
+  char mode[16] = "";
+  int found = 0;
+  MPI_File_get_info(file, &info);
+  MPI_Info_get(info, "pmio_mode", sizeof mode - 1, mode, &found);
+  MPI_Info_free(&info);
+  return found && strcmp(mode, "log") == 0;
+}
+
 static inline int count_hosts(void) {
   char name[MPI_MAX_PROCESSOR_NAME] = {0}, *names = calloc((size_t)ranks, sizeof name);
   int length = 0, hosts = 0;
