@@ -90,6 +90,9 @@ int open_retrying(const char* path, int flags) {
   return fd;
 }
 
+// That leads to an open file, whatever its path does by now.
+std::string own_link(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
 }  // namespace
 
 bool same_file(const FileIdentity& a, const FileIdentity& b) {
@@ -136,8 +139,15 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open_if(const std::string& path,
 }
 
 Result<std::unique_ptr<TargetFile>> TargetFile::reopen(Access access) const {
-  const std::string self = "/proc/self/fd/" + std::to_string(fd_);
-  return finish_open(open_retrying(self.c_str(), flags_of(access)), path_, access);
+  return finish_open(open_retrying(own_link(fd_).c_str(), flags_of(access)), path_, access);
+}
+
+Result<std::unique_ptr<TargetFile>> TargetFile::reopen_past_cache() {
+  const int fd = in_user_space() ? open_retrying(own_link(fd_).c_str(), O_RDONLY | O_DIRECT) : -1;
+  if (fd < 0) return reopen(Access::read_only);
+  auto file = finish_open(fd, path_, Access::read_only);
+  if (file.ok()) (*file)->past_cache_ = true;
+  return file;
 }
 
 Result<std::unique_ptr<TargetFile>> TargetFile::finish_open(int fd, const std::string& path, Access access) {
@@ -303,7 +313,7 @@ Status TargetFile::sync() {
   return Status::from_errno(error, what("cannot sync", path_));
 }
 
-bool TargetFile::syncs_own_writes() {
+bool TargetFile::in_user_space() {
   int known = in_user_space_.load(std::memory_order_relaxed);
   if (known < 0) {
     known = file_system_of(fd_).starts_with("fuse") ? 1 : 0;
@@ -315,8 +325,7 @@ bool TargetFile::syncs_own_writes() {
 // A client in user space first sends on what others on its node have written: it must not give a reader older
 // bytes. The read itself may fail; where nobody on this node may read, there is nothing to be done.
 void TargetFile::read_past_cache() {
-  const std::string self = "/proc/self/fd/" + std::to_string(fd_);
-  const int fd = open_retrying(self.c_str(), O_RDONLY | O_DIRECT);
+  const int fd = open_retrying(own_link(fd_).c_str(), O_RDONLY | O_DIRECT);
   if (fd < 0) return;
   alignas(kDirectBytes) std::byte bytes[kDirectBytes];
   while (pread(fd, bytes, sizeof bytes, 0) < 0 && errno == EINTR) {

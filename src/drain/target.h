@@ -41,6 +41,10 @@ class TargetFile {
                                                            Access access);
   // This very file once more, whatever its path leads to by now.
   Result<std::unique_ptr<TargetFile>> reopen(Access access) const;
+  // The same to be read only, and past the kernel's page cache where the file system runs in user space and
+  // allows it.
+  Result<std::unique_ptr<TargetFile>> reopen_past_cache();
+  bool past_cache() const { return past_cache_; }
   ~TargetFile();
 
   // Identity of an open file: statx device, inode, birth time.
@@ -80,7 +84,7 @@ class TargetFile {
   Status sync_of_all();
   // Whether sync() and flush() may be of this descriptor's writes alone: of a file system in user space,
   // which is told the descriptor. MooseFS's client does nothing for one that has not written.
-  bool syncs_own_writes();
+  bool syncs_own_writes() { return in_user_space(); }
   // So often it has been told. Who has written since there were so many losses is told of any later one too.
   uint64_t losses() const { return losses_.load(std::memory_order_acquire); }
   Status sync_since(uint64_t losses);
@@ -102,10 +106,12 @@ class TargetFile {
                                                      Access access, Same same);
   static Result<std::unique_ptr<TargetFile>> finish_open(int fd, const std::string& path, Access access);
   Status write_parts(uint64_t offset, std::span<iovec> parts, uint64_t length);
+  bool in_user_space();
   void read_past_cache();
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;
+  bool past_cache_ = false;
   std::string path_;
   IoCounters counters_;
   std::mutex sync_mutex_;               // held around fdatasync: who comes behind a failed one knows of it

@@ -45,7 +45,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x424c5443494f4d50;  // "PMIOCTLB"
+constexpr uint64_t kControlMagic = 0x434c5443494f4d50;  // "PMIOCTLC"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -166,6 +166,7 @@ struct FileControl {
   Leases leases;
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint64_t> foreign_leases;
+  std::atomic<uint64_t> writes_past_log;  // by ranks of this node; counted behind each
   SyncedElsewhere synced_elsewhere;
   std::atomic<uint64_t> clock;
   std::atomic<uint32_t> stale_count;

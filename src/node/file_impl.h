@@ -15,6 +15,7 @@
 #include "log/segment.h"
 #include "node/drainer.h"
 #include "node/file.h"
+#include "node/fresh_reader.h"
 #include "node/index.h"
 #include "node/neighbours.h"
 #include "node/pool.h"
@@ -136,8 +137,8 @@ struct File::Impl {
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
-  std::unique_ptr<TargetFile> reader;  // of several nodes: fresh_target
-  uint64_t reader_changes = 0;
+  std::unique_ptr<FreshReader> reader;  // of several nodes: fresh_reader
+  uint64_t reader_changes = 0, reader_writes = 0;
   std::vector<Vector> batch;
   std::unique_ptr<std::byte[]> window;
   bool index_full = false;  // a merge for a read failed
@@ -217,7 +218,7 @@ struct File::Impl {
   uint64_t changes_seen() const;
   // For reading, read_mutex held and announced in the cell: opened since other nodes last changed the file,
   // as all others are by which this node's ranks read it now.
-  Result<TargetFile*> fresh_target();
+  Result<FreshReader*> fresh_reader();
   Status await_older_reads(uint64_t changes) const;
   bool all_drained_here() const;
   Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);

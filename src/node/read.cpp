@@ -31,29 +31,26 @@ class ReadingOver {
 
 // Fills what `covered` leaves of [a, b) from the target; bytes beyond its end are zeros.
 Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
-  uint64_t at = a;
-  TargetFile* from = target.get();
+  const bool whole = covered.size() == 1 && covered.front().begin <= a && covered.front().end >= b;
+  if (whole) return {};
+  FreshReader* fresh = nullptr;
+  std::optional<ReadingOver> announced;
+  if (neighbours != nullptr) {
+    announced.emplace(*cell);
+    const auto opened = fresh_reader();
+    if (!opened.ok()) return opened.status();
+    fresh = opened.value();
+  }
   const auto fill = [&](uint64_t begin, uint64_t end) -> Status {
     uint64_t got = 0;
-    if (neighbours != nullptr) from->forget_cached(begin, end - begin);
-    PMIO_TRY(from->read(begin, out + (begin - a), end - begin, &got));
-    if (neighbours != nullptr && got < end - begin) {  // this node's client may take the file for shorter
-      (void)from->size_bytes(true);
-      from->forget_cached(begin, end - begin);  // the last page ends where the file did
-      PMIO_TRY(from->read(begin, out + (begin - a), end - begin, &got));
-    }
-    std::memset(out + (begin - a) + got, 0, end - begin - got);
+    std::byte* to = out + (begin - a);
+    PMIO_TRY(fresh != nullptr ? fresh->read(begin, to, end - begin, &got)
+                              : target->read(begin, to, end - begin, &got));
+    std::memset(to + got, 0, end - begin - got);
     reads.file_bytes += got;
     return {};
   };
-  const bool whole = covered.size() == 1 && covered.front().begin <= a && covered.front().end >= b;
-  std::optional<ReadingOver> announced;
-  if (neighbours != nullptr && !whole) {
-    announced.emplace(*cell);
-    const auto fresh = fresh_target();
-    if (!fresh.ok()) return fresh.status();
-    from = fresh.value();
-  }
+  uint64_t at = a;
   for (const Interval& interval : covered) {
     if (interval.begin > at) PMIO_TRY(fill(at, interval.begin));
     at = interval.end;

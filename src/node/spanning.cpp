@@ -192,7 +192,7 @@ Status File::Impl::await_older_reads(uint64_t changes) const {
 
 // A file system's client may keep what it has read, and read ahead, for each open file: MooseFS's for
 // seconds. The kernel keeps pages for all of them: what is read by an old one is there for the new ones too.
-Result<TargetFile*> File::Impl::fresh_target() {
+Result<FreshReader*> File::Impl::fresh_reader() {
   uint64_t changes = changes_seen();
   for (;;) {
     cell->reading.store(changes + 1, std::memory_order_seq_cst);
@@ -202,13 +202,16 @@ Result<TargetFile*> File::Impl::fresh_target() {
   }
   if (reader == nullptr || changes != reader_changes) {
     reader.reset();
-    PMIO_TRY(await_older_reads(changes));
-    auto opened = target->reopen(TargetFile::Access::read_only);
+    auto opened = target->reopen_past_cache();
     if (!opened.ok()) return opened.status();
-    reader = std::move(opened.value());
-    reader->read_nothing_ahead();
-    reader->forget_cached(0, 0);
+    if (!(*opened)->past_cache()) PMIO_TRY(await_older_reads(changes));
+    reader = std::make_unique<FreshReader>(std::move(opened.value()));
     reader_changes = changes;
+  }
+  if (const uint64_t writes = control->writes_past_log.load(std::memory_order_seq_cst);
+      writes != reader_writes) {
+    reader->forget_ahead();
+    reader_writes = writes;
   }
   return reader.get();
 }
@@ -263,6 +266,7 @@ Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, con
     }
     control->unsynced.begin_write();
     const Status written = write_batch(ranges, memory, buffer);
+    control->writes_past_log.fetch_add(1, std::memory_order_seq_cst);
     const Status noted = control->unsynced.end_write(ranges, *target);
     PMIO_TRY(written);
     PMIO_TRY(noted);

@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "client_caches.h"
 #include "cluster/cluster.h"
 #include "log/call_stamp.h"
 #include "node/node_round.h"
@@ -72,6 +73,7 @@ class ClusterTest : public testing::Test {
   void SetUp() override {
     path_ = files_.files_ + "/target";
     std::ofstream(path_).flush();
+    test::ClientCaches::instance().mount(files_.files_);
     for (uint32_t rank = 0; rank < kRanks; rank++) start(rank, token_);
     std::vector<NodeMembers> nodes;
     for (uint32_t node = 0; node < kNodes; node++) {
@@ -122,8 +124,11 @@ class ClusterTest : public testing::Test {
     options.path = path;
     options.neighbours = member.cluster.get();
     options.layout = layout_;
+    test::ClientCaches::opening =
+        static_cast<int>(&member - members_.data()) / static_cast<int>(kRanksOfNode);
     auto file = member.job->open(options);
-    EXPECT_TRUE(file.ok() && (*file)->join_nodes(number, 0, 0, 0).ok());
+    test::ClientCaches::opening = test::ClientCaches::kNone;
+    EXPECT_TRUE(file.ok() && (*file)->join_nodes(number, 0, 0, std::filesystem::file_size(path)).ok());
     return *file;
   }
   void open(Member& member) { member.file = opened(member, path_, kNumber); }
@@ -545,6 +550,41 @@ TEST_F(ClusterTest, AFileIsNotHeldUpByAnotherThatHasAllOfTheLog) {
   uint64_t got = 0;
   EXPECT_TRUE(another[5]->read(1000, found.data(), found.size(), &got).ok());
   EXPECT_TRUE(got == data.size() && found == data);
+}
+
+// The nodes' clients have the pages as they were before.
+TEST_F(ClusterTest, WhatIsWrittenPastTheLogIsFetchedAnew) {
+  for (Member& member : members_) {  // what follows such a call goes past the log
+    member.file->begin_call(false);
+    member.file->end_call();
+  }
+  for (uint32_t i = 0; i < 60; i++) {
+    write_alone(i % kRanks, 50'000);
+    expect_file();
+    for (uint32_t reader = 0; reader < kRanks; reader++) expect_read(reader);
+  }
+}
+
+// By small reads in a row, with which the bytes behind them are read along.
+TEST_F(ClusterTest, WhatIsReadAlongIsReadAnewWhenARankOfTheNodeHasWrittenIt) {
+  constexpr uint64_t kPiece = 1000, kPieces = 300;
+  for (Member& member : members_) {  // what follows such a call goes past the log
+    member.file->begin_call(false);
+    member.file->end_call();
+  }
+  const auto write = [&](uint32_t rank, uint64_t offset, uint64_t bytes) {
+    const std::vector<std::byte> data = random_bytes(random_, bytes);
+    ASSERT_TRUE(write_independent(rank, offset, data).ok());
+    oracle_.write(offset, data.data(), data.size());
+  };
+  write(0, 0, kPiece * kPieces);
+  std::vector<std::byte> found(kPiece);
+  for (uint64_t i = 0; i < kPieces; i++) {
+    uint64_t got = 0;
+    ASSERT_TRUE(members_[4].file->read(i * kPiece, found.data(), kPiece, &got).ok());
+    ASSERT_TRUE(got == kPiece && std::memcmp(found.data(), &oracle_.bytes[i * kPiece], kPiece) == 0) << i;
+    if (i % 7 == 0 && i + 1 < kPieces) write(i % 2 == 0 ? 5 : 4, (i + 1) * kPiece, kPiece);
+  }
 }
 
 // Leaders that ask each other what they hold are told by other ranks, meanwhile, to forget what they know.

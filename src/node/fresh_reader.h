@@ -1,0 +1,46 @@
+// Reads a file that other nodes write too, past what this node's kernel has cached of it.
+//
+// Where the file system runs in user space the pages are neither looked at nor filled (O_DIRECT): to drop
+// them first is not enough, as the kernel keeps those that somebody just looks at or writes. Elsewhere they
+// are dropped before each read. What small reads that follow each other will want next is read along with
+// them.
+//
+// Threads: one at a time. Errors: as of pread(2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "drain/target.h"
+
+namespace pmio {
+
+class FreshReader {
+ public:
+  // target: opened for this reader alone (TargetFile::reopen_past_cache), after what it is to see was written
+  // and synced.
+  explicit FreshReader(std::unique_ptr<TargetFile> target);
+
+  bool past_cache() const { return target_->past_cache(); }
+  // As TargetFile::read. A node's client may take the file for shorter than it is: then it is asked again.
+  Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
+  // What was read along may be old: a rank of this node has written.
+  void forget_ahead() { begin_ = end_ = 0; }
+
+ private:
+  Status fetch(uint64_t offset, void* data, uint64_t length, uint64_t* got);
+  Status fetch_into_buffer(uint64_t offset, uint64_t length);
+
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<TargetFile> target_;
+  std::unique_ptr<std::byte, Free> buffer_;  // kBufferBytes; of the first fetch that needs it on
+  uint64_t begin_ = 0, end_ = 0;             // what of the file it holds
+  uint64_t next_ = UINT64_MAX;               // where the last read ended
+  uint64_t ahead_ = 0;                       // bytes that the last fetch read ahead
+};
+
+}  // namespace pmio
