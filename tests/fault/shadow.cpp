@@ -77,6 +77,10 @@ std::vector<std::byte> Shadow::after_power_failure(Fate fate, std::mt19937_64& r
     } else if (fate == Fate::lines) {
       if (const size_t chosen = random() % (count + 1); chosen > 0)
         std::memcpy(out, line.contents[chosen - 1].data(), bytes);
+    } else if (fate == Fate::but_one) {
+      const size_t missing = random() % (kLine / kWord) * kWord;
+      for (size_t at = 0; at < bytes; at++)
+        if (at / kWord != missing / kWord) out[at] = line.contents.back()[at];
     } else if (const uint64_t whole = random() % 3; whole == 1) {
       std::memcpy(out, line.contents.back().data(), bytes);
     } else if (whole == 2) {

@@ -22,6 +22,7 @@ enum class Fate {
   persist,  // all do
   lines,    // each cache line by itself, with any content that it had
   words,    // some lines do, some do not, of some each 8 bytes by itself: a line may hold a part of a store
+  but_one,  // all lines do, but each lacks 8 of its bytes
 };
 
 class Shadow {
