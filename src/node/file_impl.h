@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/biased_mutex.h"
 #include "base/prefetch.h"
 #include "log/call_stamp.h"
 #include "log/segment.h"
@@ -115,7 +116,7 @@ struct File::Impl {
   bool looks_after_it() const;  // when all are idle: the lowest rank that has the file open
 
   // Appending: one thread of the rank at a time.
-  std::mutex append_mutex;
+  BiasedMutex append_mutex;
   struct Owned {
     SegmentPool::Segment* segment;
     SegmentWriter writer;
