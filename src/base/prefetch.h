@@ -10,14 +10,24 @@ namespace pmio {
 inline constexpr size_t kPrefetchBytes = 2048;
 inline constexpr size_t kCacheLine = 64;
 
-// Neither ever faults: there need be no memory.
-inline void prefetch_to_read(const std::byte* from, size_t bytes) {
-  for (size_t at = 0; at < std::min(bytes, kPrefetchBytes); at += kCacheLine) __builtin_prefetch(from + at);
+// Four at a time: else most of the instructions are the loop's.
+template <int kForWriting>
+inline void prefetch_lines(const std::byte* from, size_t bytes) {
+  constexpr size_t kGroup = 4 * kCacheLine;
+  const size_t end = std::min(bytes, kPrefetchBytes);
+  size_t at = 0;
+  for (; at + kGroup <= end; at += kGroup) {
+    __builtin_prefetch(from + at, kForWriting);
+    __builtin_prefetch(from + at + kCacheLine, kForWriting);
+    __builtin_prefetch(from + at + 2 * kCacheLine, kForWriting);
+    __builtin_prefetch(from + at + 3 * kCacheLine, kForWriting);
+  }
+  for (; at < end; at += kCacheLine) __builtin_prefetch(from + at, kForWriting);
 }
 
-inline void prefetch_to_write(const std::byte* to, size_t bytes) {
-  for (size_t at = 0; at < std::min(bytes, kPrefetchBytes); at += kCacheLine) __builtin_prefetch(to + at, 1);
-}
+// Neither ever faults: there need be no memory.
+inline void prefetch_to_read(const std::byte* from, size_t bytes) { prefetch_lines<0>(from, bytes); }
+inline void prefetch_to_write(const std::byte* to, size_t bytes) { prefetch_lines<1>(to, bytes); }
 
 // Small records that are copied one after another are asked for two ahead of their turn: memory takes longer
 // than the copy of one.
