@@ -1,8 +1,8 @@
 #include "drain/blocks.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/copy.h"
 #include "extent/strided_copy.h"
 
 namespace pmio {
@@ -59,7 +59,7 @@ void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, 
   for_block_runs(v, range, [&](uint64_t begin, uint64_t end, uint64_t block, uint64_t count) {
     const std::byte* from = data + block * v.block_length + (begin - block_begin(v, block));
     if (count == 1)
-      std::memcpy(out + (begin - a), from, end - begin);
+      copy_bytes(out + (begin - a), from, end - begin);
     else
       scatter_blocks(out + (begin - a), from, v.block_length, static_cast<uint64_t>(v.stride), count);
   });

@@ -1,8 +1,8 @@
 #include "drain/paint.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/copy.h"
 #include "base/prefetch.h"
 #include "base/status.h"
 #include "drain/blocks.h"
@@ -100,8 +100,8 @@ bool Painter::paint_extents(std::span<const Entry> extents, EntrySource& source,
       prefetch_to_read(coming.data, coming.range.bytes());
     }
     const Interval part = clip(extents[i].offset, extents[i].end, window);
-    std::memcpy(out + (part.begin - window.begin), pieces_[i].data + (part.begin - extents[i].offset),
-                part.bytes());
+    copy_bytes(out + (part.begin - window.begin), pieces_[i].data + (part.begin - extents[i].offset),
+               part.bytes());
     append_interval(covered, part.begin, part.end);
   }
   return true;

@@ -1,9 +1,9 @@
 #include "medium/streaming_copy.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/checksum.h"
+#include "base/copy.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -17,22 +17,11 @@ namespace {
 constexpr size_t kBlock = 4 << 10;
 constexpr size_t kStreamFrom = 8 << 10;
 
-// A call of the C library's memcpy: inlined, where the length has a known bound, GCC puts `rep movs` in its
-// place, which is slower for small blocks (bench/append_bench.cpp).
-#if defined(__clang__)
-[[gnu::noinline]]
-#else
-[[gnu::noipa]]
-#endif
-void copy_block(std::byte* to, const std::byte* from, size_t length) {
-  std::memcpy(to, from, length);
-}
-
 uint32_t copy_cached(std::byte* to, const std::byte* from, size_t length, uint32_t crc) {
   for (size_t done = 0; done < length;) {
     const size_t step = std::min(kBlock, length - done);
     crc = crc32c(crc, from + done, step);
-    copy_block(to + done, from + done, step);
+    copy_bytes(to + done, from + done, step);
     done += step;
   }
   return crc;
@@ -89,6 +78,11 @@ uint32_t copy_streamed(std::byte* to, const std::byte* from, size_t length, uint
 
 uint32_t copy_with_checksum(std::byte* to, const void* from, size_t length_bytes, uint32_t seed) {
   const auto* source = static_cast<const std::byte*>(from);
+  if (length_bytes <= kBlock) {
+    const uint32_t crc = crc32c(seed, source, length_bytes);
+    copy_bytes(to, source, length_bytes);
+    return crc;
+  }
   if (length_bytes >= kStreamFrom && can_stream()) return copy_streamed(to, source, length_bytes, seed);
   return copy_cached(to, source, length_bytes, seed);
 }

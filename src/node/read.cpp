@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/copy.h"
 #include "base/prefetch.h"
 #include "node/file_impl.h"
 
@@ -65,7 +66,7 @@ bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
   EntrySource::Located located;
   if (entry.vector || entry.offset > a || entry.end < b) return false;
   if (!FileEntrySource(control, job->map.get()).locate(entry, &located)) return false;
-  std::memcpy(out, located.data + (a - entry.offset), b - a);
+  copy_bytes(out, located.data + (a - entry.offset), b - a);
   // Who reads a file in order mostly finds it in the order in which it was logged.
   prefetch_to_read(after_next(located.data + (b - entry.offset), b - a), b - a);
   reads.log_bytes += b - a;

@@ -1,8 +1,8 @@
 // Reading through a view: vectors that were written as they are read are copied whole; the rest goes through
 // a window of the file, or block by block where blocks are large or far apart.
 #include <algorithm>
-#include <cstring>
 
+#include "base/copy.h"
 #include "drain/blocks.h"
 #include "extent/strided_copy.h"
 #include "node/file_impl.h"
@@ -18,7 +18,7 @@ constexpr uint64_t kSieveDensity = 16;   // at least one byte in so many is want
 static void scatter(PatternCursor& memory, std::byte* buffer, const std::byte* data, uint64_t n) {
   while (n > 0) {
     const PatternCursor::Piece piece = memory.next_piece(n);
-    std::memcpy(buffer + piece.offset, data, piece.length);
+    copy_bytes(buffer + piece.offset, data, piece.length);
     data += piece.length;
     n -= piece.length;
   }
