@@ -21,13 +21,13 @@ uint32_t salt_seed(uint64_t salt) { return crc32c(0, &salt, sizeof salt); }
 
 uint32_t record_seed(uint64_t salt, uint32_t index) { return seed_of(salt_seed(salt), index); }
 
-uint32_t record_checksum_seeded(const LogRecord& record, uint32_t seed_of_salt, uint32_t index) {
+uint32_t record_checksum_seeded(const std::byte* record, uint32_t seed_of_salt, uint32_t index) {
   constexpr size_t kCovered = offsetof(LogRecord, data_crc);
-  return crc32c(seed_of(seed_of_salt, index), bytes_of(&record) + kCovered, sizeof record - kCovered);
+  return crc32c(seed_of(seed_of_salt, index), record + kCovered, sizeof(LogRecord) - kCovered);
 }
 
 uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index) {
-  return record_checksum_seeded(record, salt_seed(salt), index);
+  return record_checksum_seeded(bytes_of(&record), salt_seed(salt), index);
 }
 
 uint32_t header_checksum(const SegmentHeader& header) {

@@ -16,6 +16,7 @@
 // says that it ends there.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -104,6 +105,18 @@ struct LogRecord {
   uint32_t fenced_records;  // so many records of the segment were fenced before this one was written
 };
 static_assert(sizeof(LogRecord) == 64);
+// The same in the words in which it is stored: each in one register, until it lies on the medium.
+using RecordWords = std::array<uint64_t, sizeof(LogRecord) / sizeof(uint64_t)>;
+constexpr RecordWords record_words(const LogRecord& record) {
+  return {record.record_crc | uint64_t{record.data_crc} << 32,
+          record.file_offset,
+          record.length,
+          record.block_length,
+          record.stride,
+          record.stamp_ns,
+          record.data_position | uint64_t{record.collective_call} << 32,
+          record.kind | uint64_t{record.flags} << 16 | uint64_t{record.fenced_records} << 32};
+}
 constexpr uint16_t kLastOfCall = 1;
 constexpr uint16_t kIndependent = 2;  // without it a collective_call of 0 says the same
 constexpr uint16_t kOpenShift = 8;    // from here on: 1 + index of the open's entry, 0: not known
@@ -113,7 +126,7 @@ uint32_t record_seed(uint64_t salt, uint32_t index);
 uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index);
 // The same in two steps: what all records of a generation share, and the rest.
 uint32_t salt_seed(uint64_t salt);
-uint32_t record_checksum_seeded(const LogRecord& record, uint32_t seed_of_salt, uint32_t index);
+uint32_t record_checksum_seeded(const std::byte* record, uint32_t seed_of_salt, uint32_t index);
 uint32_t header_checksum(const SegmentHeader& header);
 uint32_t open_checksum(const OpenEntry& entry, uint64_t salt, uint32_t copy);
 

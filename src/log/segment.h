@@ -84,8 +84,9 @@ class SegmentWriter {
                   CallNumber call, bool last_of_call);
   OpenEntry open_entry(uint32_t index) const;  // as stored last
   void take_back();
-  void store_record(LogRecord& record, uint32_t index);
+  void store_record(LogRecord record, uint32_t index);
   Region* region_ = nullptr;
+  bool plain_ = false;  // as the region says
   uint64_t salt_ = 0;
   uint32_t salt_seed_ = 0;
   uint64_t data_end_ = 0;  // next free data byte, aligned

@@ -2,12 +2,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/checksum.h"
-#include "base/prefetch.h"
 #include "extent/strided_copy.h"
 #include "log/segment.h"
+#include "medium/streaming_copy.h"
 
 namespace pmio {
 
@@ -83,6 +84,7 @@ Result<SegmentWriter> SegmentWriter::format(Region& region, const SegmentIdentit
   PMIO_TRY(region.sync());
   SegmentWriter writer;
   writer.region_ = &region;
+  writer.plain_ = region.plain();
   writer.salt_ = header.salt;
   writer.salt_seed_ = salt_seed(header.salt);
   writer.data_end_ = writer.flushed_data_ = kHeaderBytes;
@@ -101,6 +103,28 @@ uint64_t SegmentWriter::room_bytes() const {
   const uint64_t taken =
       data_end_ + sizeof(LogRecord) * (uint64_t{records_} + 2);  // the last is for the seal
   return region_->size_bytes() > taken ? region_->size_bytes() - taken : 0;
+}
+
+// Word by word, into the log itself where that is plain memory: a processor finds a word that has only just
+// been stored before it is in the cache. A wider load, which takes its parts from several stores, waits until
+// they are there, and so until all are that were made before: the data that the record tells of. Atomic, or
+// the compiler would make wider ones. Inlined, or the record would be copied before.
+[[gnu::always_inline]] inline void SegmentWriter::store_record(LogRecord record, uint32_t index) {
+  record.fenced_records = flushed_records_;
+  const RecordWords words = record_words(record);
+  const uint64_t position = region_->size_bytes() - sizeof words * (uint64_t{index} + 1);
+  RecordWords line;
+  std::byte* const to = plain_ ? region_->data() + position : reinterpret_cast<std::byte*>(line.data());
+  for (size_t i = 0; i < words.size(); ++i)
+    std::atomic_ref(reinterpret_cast<uint64_t*>(to)[i]).store(words[i], std::memory_order_relaxed);
+  // Not valid before its checksum is there.
+  const uint32_t crc = record_checksum_seeded(to, salt_seed_, index);
+  std::memcpy(to, &crc, sizeof crc);
+  if (!plain_) region_->copy(position, to, sizeof words);
+  // Records go downwards, a line per append: no hardware prefetcher sees a stream in that. position >= the
+  // header.
+  constexpr uint64_t kAhead = 4 * sizeof words;
+  __builtin_prefetch(region_->data() + position - kAhead, 1);
 }
 
 void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std::byte* buffer,
@@ -136,15 +160,15 @@ void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t 
                            bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
-  const uint32_t crc = region_->copy_checksummed(data_end_, data, bytes, 0);
+  const uint32_t crc = plain_ ? copy_with_checksum(region_->data() + data_end_, data, bytes, 0)
+                              : region_->copy_checksummed(data_end_, data, bytes, 0);
   put_record(where, crc, data_end_, stamp_ns, call, last_of_call);
   data_end_ = aligned(data_end_ + bytes);
-  prefetch_to_write(after_next(region_->data() + data_end_, bytes), bytes);
 }
 
 void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t data_position,
                                uint64_t stamp_ns, CallNumber call, bool last_of_call) {
-  LogRecord record;
+  LogRecord record{};
   record.data_crc = data_crc;
   record.file_offset = static_cast<uint64_t>(where.offset);
   record.length = where.bytes();
@@ -156,17 +180,6 @@ void SegmentWriter::put_record(const Vector& where, uint32_t data_crc, uint64_t 
   record.kind = static_cast<uint16_t>(where.count == 1 ? RecordKind::extent : RecordKind::vector);
   record.flags = static_cast<uint16_t>(call.flags() | (last_of_call ? kLastOfCall : 0));
   store_record(record, records_++);
-}
-
-void SegmentWriter::store_record(LogRecord& record, uint32_t index) {
-  record.fenced_records = flushed_records_;
-  record.record_crc = record_checksum_seeded(record, salt_seed_, index);
-  const uint64_t position = region_->size_bytes() - sizeof record * (uint64_t{index} + 1);
-  region_->copy(position, &record, sizeof record);
-  // Records go downwards, a line per append: no hardware prefetcher sees a stream in that. position >= the
-  // header.
-  constexpr uint64_t kAhead = 4 * sizeof record;
-  __builtin_prefetch(region_->data() + position - kAhead, 1);
 }
 
 void SegmentWriter::set_open(uint32_t index, OpenEntry entry) {
@@ -227,6 +240,11 @@ void SegmentWriter::take_back() {
 }
 
 Status SegmentWriter::fence() {
+  if (plain_) {
+    flushed_data_ = data_end_;
+    flushed_records_ = records_;
+    return Status();
+  }
   region_->flush(flushed_data_, data_end_ - flushed_data_);
   region_->flush(region_->size_bytes() - sizeof(LogRecord) * uint64_t{records_},
                  sizeof(LogRecord) * uint64_t{records_ - flushed_records_});

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "medium/regions.h"
-#include "medium/streaming_copy.h"
 
 namespace pmio {
 
@@ -17,13 +15,6 @@ class DiskRegion final : public MappedRegion {
  public:
   explicit DiskRegion(Durability durability) : durability_(durability) {}
 
-  void copy(size_t offset_bytes, const void* source, size_t length_bytes) override {
-    std::memcpy(data_ + offset_bytes, source, length_bytes);
-  }
-  uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
-                            uint32_t seed) override {
-    return copy_with_checksum(data_ + offset_bytes, source, length_bytes, seed);
-  }
   void flush(size_t offset_bytes, size_t length_bytes) override {
     if (durability_ == Durability::none || length_bytes == 0) return;
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));

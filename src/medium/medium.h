@@ -34,6 +34,8 @@ class Region {
   virtual ~Region() = default;
   std::byte* data() const { return data_; }
   size_t size_bytes() const { return size_; }
+  // A store is all that it takes: who stores to data() itself need not call any of the following.
+  bool plain() const { return plain_; }
 
   // Copies into the mapping at offset_bytes. On return: visible to readers in program order, not yet durable.
   virtual void copy(size_t offset_bytes, const void* source, size_t length_bytes) = 0;
@@ -50,6 +52,7 @@ class Region {
  protected:
   std::byte* data_ = nullptr;
   size_t size_ = 0;
+  bool plain_ = false;
 };
 
 // A directory on one medium. The directory must be the caller's own (same euid), mode 0700, and no symbolic

@@ -7,11 +7,16 @@
 
 namespace pmio {
 
-// A shared mapping, unmapped at the end. The descriptor may be closed once the region exists.
+// A shared mapping of ordinary, cached memory, unmapped at the end. The descriptor may be closed once the
+// region exists.
 class MappedRegion : public Region {
  public:
   ~MappedRegion() override;
   Status map(int fd, size_t size_bytes, bool read_only);
+  // Ordinary stores.
+  void copy(size_t offset_bytes, const void* source, size_t length_bytes) override;
+  uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
+                            uint32_t seed) override;
 };
 
 Result<std::unique_ptr<Region>> map_tmpfs(int fd, size_t size_bytes, bool read_only);

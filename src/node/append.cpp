@@ -234,8 +234,6 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   Impl& impl = *impl_;
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
-  // Comes from memory while the clock is read, which waits for all other loads.
-  prefetch_to_read(impl.sources.next(data, bytes), bytes);
   const uint64_t stamp = impl.next_stamp();
   const uint64_t begin_ns = impl.begin_ns();
   for (uint64_t left = bytes; left > 0;) {

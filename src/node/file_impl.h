@@ -131,7 +131,6 @@ struct File::Impl {
   std::atomic<uint32_t> table_cell{kNoCell};  // of the last segment, if it was taken for its open table alone
   uint64_t last_end = 0;                      // file byte behind the last record of the open segment
   AppendTally appends;
-  PrefetchSequence sources;  // the program's buffers
 
   // Reading: scratch memory per thread would be kept for ever; one set, one reader at a time, is enough.
   std::mutex read_mutex;
