@@ -136,11 +136,11 @@ struct File::Impl {
   std::mutex read_mutex;
   Painter painter;
   std::vector<Entry> entries;
-  std::vector<Interval> covered;
+  std::vector<Interval> covered, gaps;
   std::unique_ptr<FreshReader> reader;  // of several nodes: fresh_reader
   uint64_t reader_changes = 0, reader_writes = 0;
   std::vector<Vector> batch;
-  std::unique_ptr<std::byte[]> window;
+  std::unique_ptr<std::byte[]> window, around_gaps;
   bool index_full = false;  // a merge for a read failed
   ReadTally reads;
   PrefetchSequence destinations;  // the program's buffers

@@ -4,8 +4,6 @@
 // again: if a segment was given back meanwhile, what was copied may be another generation's, and the read is
 // repeated.
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <utility>
 
 #include "base/copy.h"
@@ -13,51 +11,6 @@
 #include "node/file_impl.h"
 
 namespace pmio {
-
-namespace {
-
-// Whatever becomes of it, the rank reads the target no longer.
-class ReadingOver {
- public:
-  explicit ReadingOver(RankCell& cell) : reading_(cell.reading) {}
-  ~ReadingOver() { reading_.store(0, std::memory_order_release); }
-  ReadingOver(const ReadingOver&) = delete;
-  ReadingOver& operator=(const ReadingOver&) = delete;
-
- private:
-  std::atomic<uint64_t>& reading_;
-};
-
-}  // namespace
-
-// Fills what `covered` leaves of [a, b) from the target; bytes beyond its end are zeros.
-Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
-  const bool whole = covered.size() == 1 && covered.front().begin <= a && covered.front().end >= b;
-  if (whole) return {};
-  FreshReader* fresh = nullptr;
-  std::optional<ReadingOver> announced;
-  if (neighbours != nullptr) {
-    announced.emplace(*cell);
-    const auto opened = fresh_reader();
-    if (!opened.ok()) return opened.status();
-    fresh = opened.value();
-  }
-  const auto fill = [&](uint64_t begin, uint64_t end) -> Status {
-    uint64_t got = 0;
-    std::byte* to = out + (begin - a);
-    PMIO_TRY(fresh != nullptr ? fresh->read(begin, to, end - begin, &got)
-                              : target->read(begin, to, end - begin, &got));
-    std::memset(to + got, 0, end - begin - got);
-    reads.file_bytes += got;
-    return {};
-  };
-  uint64_t at = a;
-  for (const Interval& interval : covered) {
-    if (interval.begin > at) PMIO_TRY(fill(at, interval.begin));
-    at = interval.end;
-  }
-  return at < b ? fill(at, b) : Status();
-}
 
 // The common case: one extent holds all of [a, b).
 bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {

@@ -121,6 +121,39 @@ TEST(NodeRead, VectorsReadAsOthersWereWritten) {
   }
 }
 
+// What the log leaves of a range comes from the file, with few system calls where gaps are near each other.
+TEST(NodeRead, GapsComeFromTheFile) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::mt19937_64 random(11);
+  constexpr uint64_t kOnDisk = 600'000, kLogged = 900'000;
+  Oracle oracle;
+  const auto old = random_bytes(random, kOnDisk);
+  oracle.write(0, old.data(), kOnDisk);
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(old.data()), kOnDisk).flush();
+  auto all = open_all(scratch, path, 2, kLog);
+  File& file = *all[0].file;
+  for (uint64_t at = 0; at < kLogged; at += 1 + random() % (random() % 10 == 0 ? 9000 : 200)) {
+    const auto bytes = random_bytes(random, 1 + random() % 100);
+    ASSERT_TRUE(all[random() % 2].file->append(at, bytes.data(), bytes.size(), 0).ok());
+    oracle.write(at, bytes.data(), bytes.size());
+  }
+  const auto check = [&](uint64_t a, uint64_t b) {
+    std::vector<std::byte> found(b - a);
+    uint64_t got = 0;
+    ASSERT_TRUE(file.read(a, found.data(), found.size(), &got).ok());
+    ASSERT_EQ(got, std::min<uint64_t>(b, oracle.bytes.size()) - a);
+    ASSERT_EQ(std::memcmp(found.data(), oracle.bytes.data() + a, got), 0) << a << " to " << b;
+  };
+  check(0, oracle.bytes.size() + 10);
+  for (int i = 0; i < 300; i++) {
+    const uint64_t a = random() % oracle.bytes.size();
+    check(a, a + 1 + random() % 50'000);
+  }
+  close_all(all);
+  EXPECT_EQ(contents(path), oracle.bytes);
+}
+
 // A reader may look at a record whose segment has been given back, and filled anew, since it learnt of it: it
 // notices afterwards. Where records were, there may be any bytes, zeros among them.
 TEST(NodeRead, WhatARecordHasBecomeDoesNoHarm) {
