@@ -20,9 +20,14 @@ class EndIndex {
 
   EndIndex(const Entry* entries, size_t n, const uint64_t* words) : entries_(entries), n_(n), words_(words) {}
 
+  // Where the kFanout entries begin among which first_beyond is, and at most n. Looks at no entry.
+  size_t near_beyond(uint64_t a) const {
+    return n_ == 0 ? 0 : std::min(n_, kFanout * first_of_level(a, words_, level_above(n_)));
+  }
+
   // The first entry whose end lies beyond a, n where there is none; looks at kFanout numbers of each level.
   size_t first_beyond(uint64_t a) const {
-    size_t at = n_ == 0 ? 0 : kFanout * first_of_level(a, words_, level_above(n_));
+    size_t at = near_beyond(a);
     while (at < n_ && entries_[at].end <= a) ++at;
     return std::min(at, n_);
   }

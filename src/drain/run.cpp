@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "base/status.h"
 #include "drain/end_index.h"
 #include "drain/search.h"
@@ -18,12 +19,15 @@ size_t first_from(std::span<const Entry> sorted, uint64_t offset, size_t near, s
   return first_not(from, sorted.size(), near, [&](size_t i) { return sorted[i].offset < offset; });
 }
 
+bool is_near(std::span<const Entry> sorted, size_t hint, uint64_t a) {
+  if (hint >= sorted.size()) return false;
+  const uint64_t there = sorted[hint].offset;
+  return std::max(a, there) - std::min(a, there) < kWindowBytes;
+}
+
 // Where to search for a from: where the last search ended, unless that is far away in the file.
 size_t near_to(std::span<const Entry> sorted, const EndIndex& index, uint64_t a, const size_t* hint) {
-  if (hint != nullptr && *hint < sorted.size()) {
-    const uint64_t there = sorted[*hint].offset;
-    if (std::max(a, there) - std::min(a, there) < kWindowBytes) return *hint;
-  }
+  if (hint != nullptr && is_near(sorted, *hint, a)) return *hint;
   return index.first_beyond(a);
 }
 
@@ -123,6 +127,15 @@ void RunView::find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hi
   if (hint != nullptr) *hint = ended;
   if (!longs.empty())
     find_in(longs, long_index(), a, b, near_to(longs, long_index(), a, nullptr), most, found);
+}
+
+void RunView::approach(uint64_t a, size_t* hint) const {
+  if (header_ == nullptr) return;
+  const auto shorts = short_entries();
+  if (is_near(shorts, *hint, a)) return;
+  *hint = short_index().near_beyond(a);
+  const size_t ahead = std::min(shorts.size() - *hint, EndIndex::kFanout);
+  prefetch_to_read(reinterpret_cast<const std::byte*>(shorts.data() + *hint), ahead * sizeof(Entry));
 }
 
 uint64_t RunView::next_covered(uint64_t a) const {

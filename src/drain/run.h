@@ -64,6 +64,9 @@ class RunView {
   // has appended more than `most`.
   void find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint = nullptr,
             size_t most = SIZE_MAX) const;
+  // Before find, of several runs: sets *hint, if it is far from a, and asks for the memory that find will
+  // look at, so that all runs wait for theirs at once.
+  void approach(uint64_t a, size_t* hint) const;
   // Lowest byte >= a that some entry's span covers (a vector's span has no holes here); UINT64_MAX if none.
   uint64_t next_covered(uint64_t a) const;
 

@@ -338,14 +338,20 @@ Status FileIndex::refresh() {
 
 bool FileIndex::find(uint64_t a, uint64_t b, uint64_t floor, size_t most, std::vector<Entry>* found,
                      Which which) {
+  const auto matters = [&](const RunRef& run) {
+    const bool drained = (run.flags & kRunDrained) != 0;
+    if (which != Which::all && (which == Which::drained) != drained) return false;
+    return run.begin < b && run.end > a && !(drained && run.max_stamp <= floor);
+  };
+  if (listed_.size() > 1)
+    for (Listed& run : listed_)
+      if (matters(run.ref)) run.mapping->view.approach(a, &run.mapping->hint);
   for (Listed& run : listed_) {
-    const bool drained = (run.ref.flags & kRunDrained) != 0;
-    if (which != Which::all && (which == Which::drained) != drained) continue;
-    if (run.ref.begin >= b || run.ref.end <= a || (drained && run.ref.max_stamp <= floor)) continue;
+    if (!matters(run.ref)) continue;
     const size_t before = found->size();
     run.mapping->view.find(a, b, found, &run.mapping->hint, most);
     if (found->size() - before > most) return false;
-    if (!drained) continue;
+    if ((run.ref.flags & kRunDrained) == 0) continue;
     found->erase(std::remove_if(found->begin() + static_cast<ptrdiff_t>(before), found->end(),
                                 [&](const Entry& entry) { return entry.stamp_ns <= floor; }),
                  found->end());

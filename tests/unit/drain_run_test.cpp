@@ -138,6 +138,7 @@ void check_search(const RunView& view, const std::vector<Entry>& entries, uint64
     if (entry.offset < b && entry.end > a && a < b) expected.push_back(entry);
     if (entry.end > a) next = std::min(next, std::max(a, entry.offset));
   }
+  if (hint != nullptr && a % 2 == 0) view.approach(a, hint);
   view.find(a, b, &found, hint);
   ASSERT_TRUE(equal(found, expected))
       << "[" << a << ", " << b << "): " << found.size() << " for " << expected.size();
