@@ -24,6 +24,8 @@ class ByteWriter {
     if (!more.empty()) std::memcpy(bytes_.data() + at, more.data(), more.size());
     return *this;
   }
+  // Memory for so many more, where there will be many.
+  void reserve(size_t more) { bytes_.reserve(bytes_.size() + more); }
   // With its length before it.
   template <class T>
   ByteWriter& put_list(std::span<const T> list) {

@@ -239,6 +239,7 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
     bodies.push_back({found[at].range, found[at].stamp, found[at].rank});
     bytes += found[at].range.bytes() + sizeof(PieceBody);
   }
+  answer->reserve(bytes + sizeof(PiecesAnswer) + sizeof(uint64_t));
   answer->put(PiecesAnswer{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
   for (size_t i = wanted.from; i < at; i++) answer->put_bytes({found[i].data, found[i].range.bytes()});
   return {};

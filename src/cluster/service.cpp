@@ -68,7 +68,7 @@ void Service::handle(uint32_t kind, std::span<const std::byte> payload, PeerRepl
       return coordinator_->request(file, wanted.calls, wanted.all != 0, std::move(*shared));
     }
     const Status status = serve(request, file, reader, &answer);
-    if (status.ok()) return shared->send(0, answer.bytes());
+    if (status.ok()) return shared->send(answer.take());
     const std::string& text = status.message();
     shared->send(status.system_errno() != 0 ? status.system_errno() : EIO, std::as_bytes(std::span(text)));
   });

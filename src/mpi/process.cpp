@@ -179,6 +179,7 @@ void Process::finish() {
   int level = 0;
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
+  if (Job* job = joined()) job->stop_background();
   // Until all have drained, all nodes must answer.
   if (spans_nodes_) mpi().Barrier(nodes_comm_);
   report(level);

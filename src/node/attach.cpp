@@ -12,23 +12,21 @@ namespace pmio {
 
 constexpr uint64_t kSmallestStripe = 64 << 10;
 
-// Holds the flock of a file for as long as it lives; orders attaching and leaving between processes.
+// Holds the flock of the directory for as long as it lives; orders attaching and leaving between processes.
 class DirectoryLock {
  public:
-  explicit DirectoryLock(const std::string& directory) {
-    fd_ = open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+  explicit DirectoryLock(Job::Impl& job) : fd_(job.lock_fd), of_threads_(job.directory_mutex) {
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }
-  ~DirectoryLock() {
-    if (fd_ >= 0) close(fd_);
-  }
+  // By name: to close it is not enough where a process that the program has forked has it, too.
+  ~DirectoryLock() { flock(fd_, LOCK_UN); }
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
-  bool held() const { return fd_ >= 0; }
 
  private:
   int fd_;
+  std::lock_guard<std::mutex> of_threads_;
 };
 
 static Layout useful_layout(int fd, const LayoutHints& hints) {
@@ -57,22 +55,64 @@ Result<Layout> Job::Impl::shared_layout(const std::string& name) {
   return std::move(*layout);
 }
 
+// Nobody who lives uses the file: what was cached may be old, as anybody may have written it since.
+static void take_over(FileControl& control) {
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    const RankCell& cell = control.cells[rank];
+    if (cell.attached.load(std::memory_order_acquire) != 0 && !cell.died()) return;
+  }
+  control.users.store(0, std::memory_order_relaxed);
+  RobustLock lock(control.index_mutex);
+  conceal_all(control);
+  if (has_undrained(control)) return;
+  for (uint32_t rank = 0; rank < control.ranks; rank++)
+    control.cells[rank].logged_end.store(0, std::memory_order_release);
+}
+
+Result<std::unique_ptr<Region>> Job::Impl::control_of(const File::Impl& file, const std::string& name) {
+  auto region = medium->open(name, false);
+  if (!region.ok()) return region;
+  auto& control = *reinterpret_cast<FileControl*>((*region)->data());
+  if (control.magic != kControlMagic) return region;
+  if (same_file(control.target, file.identity)) {
+    take_over(control);
+    return region;
+  }
+  // Of a file that is gone, whose number this one has got. What a process that died has logged of it is
+  // recovery's.
+  if (has_undrained(control)) keep_log();
+  for (const char* kind : {"file-", "layout-", "mark-", "nodes-"}) (void)medium->remove(kind + file.key);
+  return Status(Code::invalid, "'" + name + "' was of another file");
+}
+
+// The segments that it tells of are gone, or are told apart by their salts. A cut is of calls that were
+// counted from another beginning: recovery on other nodes would take what they log now for drained.
+Status Job::Impl::begin_ledger(Ledger& ledger, const FileIdentity& identity) {
+  LedgerState state = ledger.read();
+  const bool same = same_file(state.target, identity);
+  if (state.round == 0 || (same && !state.cut)) return {};
+  state.cut.reset();
+  state.target = identity;
+  if (!same) state.flags = 0;
+  return ledger.update(state);
+}
+
 Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
-  DirectoryLock lock(directory);
-  if (!lock.held()) return Status::from_errno(errno, "cannot lock '" + directory + "'");
+  DirectoryLock lock(*this);
   const std::string name = "file-" + file.key;
   const std::string ledger_name = "ledger-" + file.key;
-  auto region = medium->open(name, false);
+  auto region = control_of(file, name);
   // Without the magic: of a process that died while it made it.
   const auto made = [&] { return reinterpret_cast<FileControl*>((*region)->data())->magic == kControlMagic; };
   const bool first = !region.ok() || !made();
   if (!region.ok()) region = medium->create(name, control_bytes(options.ranks), false);
   if (!region.ok()) return region.status();
-  // A process that died while it made these, or while it left the file, has left some. What a ledger tells of
-  // segments that are gone does no harm.
+  // A process that died while it made these, or while it left the file, has left some.
   auto ledger = Ledger::open(*medium, ledger_name, false);
   if (first && !ledger.ok())
     ledger = Ledger::create(*medium, ledger_name, size_t{options.ranks} * kMaxSegments);
+  if (first && ledger.ok())
+    if (Status status = begin_ledger(*ledger, file.identity); !status.ok()) ledger = std::move(status);
   const std::string mark_name = "mark-" + file.key;
   // But where the log is kept, a mark is of what nobody looks after any more.
   if (first && !log_is_kept()) (void)medium->remove(mark_name);
@@ -89,7 +129,7 @@ Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
     return !ledger.ok() ? ledger.status() : !mark.ok() ? mark.status() : layout.status();
   }
   auto* control = reinterpret_cast<FileControl*>((*region)->data());
-  if (first) init_control(control, options.ranks);
+  if (first) init_control(control, options.ranks, file.identity);
   PMIO_ASSERT(control->magic == kControlMagic && control->ranks == options.ranks);
   control->users.fetch_add(1, std::memory_order_relaxed);
   file.ledger = std::move(ledger).value();
@@ -105,8 +145,10 @@ Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
 }
 
 void Job::Impl::leave_file(File::Impl& file) {
-  DirectoryLock lock(directory);
+  DirectoryLock lock(*this);
   if (file.control->users.fetch_sub(1, std::memory_order_relaxed) > 1) return;
+  // That is what tells the job's last process, and recovery, where no mark could be made.
+  if (has_undrained(*file.control)) return;
   {
     RobustLock index_lock(file.control->index_mutex);
     file.index->remove_all_locked();
@@ -122,12 +164,15 @@ void Job::Impl::leave_file(File::Impl& file) {
 
 // The first process of the node does it; nobody writes before all have opened.
 Status Job::Impl::note_nodes(File::Impl& file) {
-  DirectoryLock lock(directory);
-  if (!lock.held()) return Status::from_errno(errno, "cannot lock '" + directory + "'");
+  DirectoryLock lock(*this);
   // Other nodes change the file whenever they like.
   PMIO_TRY(file.mark.writing());
   const std::string name = "nodes-" + file.key;
-  if (access((directory + "/" + name).c_str(), F_OK) == 0) return {};
+  if (auto known = medium->open(name, true); known.ok()) {
+    const auto note = parse_nodes_note({(*known)->data(), (*known)->size_bytes()});
+    if (note && same_file(note->target, file.identity)) return {};
+    (void)medium->remove(name);  // of another file, or of a process that died while it made it
+  }
   return write_nodes_note(*medium, name, {file.neighbours->place(), file.identity, file.path});
 }
 
@@ -142,18 +187,19 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
   PMIO_TRY(join_control(file, how.layout));
-  if (file.neighbours != nullptr) {
-    // Until the first round nothing is drained.
-    uint64_t none = UINT64_MAX;
-    file.control->cut.compare_exchange_strong(none, 0);
-    PMIO_TRY(note_nodes(file));
-  }
+  // Before anything may fail: leave_file needs them.
   FileIndex::Places places{dram != nullptr ? dram.get() : medium.get(), medium.get(), file.key,
                            options.index_bytes};
   file.index = std::make_unique<FileIndex>(file.control, map.get(), std::move(places), &counters);
   file.drainer = std::make_unique<Drainer>(Drainer::Parts{
       file.control, file.index.get(), map.get(), file.target.get(), &file.ledger, &file.mark, &counters,
       file.layout, file.identity, options.rank, outlives_node() || file.neighbours != nullptr});
+  if (file.neighbours != nullptr) {
+    // Until the first round nothing is drained.
+    uint64_t none = UINT64_MAX;
+    file.control->cut.compare_exchange_strong(none, 0);
+    PMIO_TRY(note_nodes(file));
+  }
   return {};
 }
 

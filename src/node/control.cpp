@@ -24,8 +24,9 @@ void init_shared_mutex(pthread_mutex_t* mutex) {
   pthread_mutexattr_destroy(&attributes);
 }
 
-void init_control(FileControl* control, uint32_t ranks) {
+void init_control(FileControl* control, uint32_t ranks, const FileIdentity& target) {
   control->boot = this_boot();
+  control->target = target;
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
   control->cut = UINT64_MAX;

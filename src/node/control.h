@@ -45,7 +45,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x434c5443494f4d50;  // "PMIOCTLC"
+constexpr uint64_t kControlMagic = 0x444c5443494f4d50;  // "PMIOCTLD"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -142,6 +142,7 @@ struct Round {
 struct FileControl {
   uint64_t magic;
   BootId boot;  // where it was made
+  FileIdentity target;
   uint32_t ranks;
   std::atomic<uint32_t> users;  // processes attached; changes under the job's directory lock
   pthread_mutex_t drain_mutex;  // robust, process-shared, all three
@@ -193,7 +194,7 @@ void init_shared_mutex(pthread_mutex_t* mutex);
 
 size_t control_bytes(uint32_t ranks);
 // Initialises memory that is zeroed, or what somebody who died has left of that.
-void init_control(FileControl* control, uint32_t ranks);
+void init_control(FileControl* control, uint32_t ranks, const FileIdentity& target = {});
 
 // Holds a robust mutex. If its last holder died, the protected state is as that holder left it: every step
 // under these mutexes publishes its result with its last store, so it is consistent and the lock is simply

@@ -167,8 +167,12 @@ Status File::release() {
     if (--impl.handles > 0) return {};
     impl.releasing++;
   }
-  const Status status =
-      impl.target->access() == TargetFile::Access::read_only ? Status() : impl.drain_log(false);
+  const auto nothing_to_drain = [&impl] {
+    if (impl.target->access() != TargetFile::Access::read_only) return false;
+    std::lock_guard lock(impl.append_mutex);
+    return !impl.owns_undrained();
+  };
+  const Status status = nothing_to_drain() ? Status() : impl.drain_log(false);
   impl.add_up();
   std::lock_guard lock(impl.append_mutex);
   std::lock_guard files_lock(impl.job->files_mutex);

@@ -33,6 +33,8 @@ struct Job::Impl {
   std::unique_ptr<Medium> medium;
   std::unique_ptr<Medium> dram;  // null where the log medium is DRAM itself
   int alive_fd = -1;
+  int lock_fd = -1;            // of DirectoryLock, for which there may be no descriptor left later
+  std::mutex directory_mutex;  // likewise, between this process's threads
   std::unique_ptr<SegmentPool> pool;
   std::unique_ptr<SegmentMap> map;
   Counters counters;
@@ -56,6 +58,10 @@ struct Job::Impl {
   // A File for an opened target; creates the control block and the ledger if this is the first process.
   Status attach(File::Impl& file, std::unique_ptr<TargetFile> target, const OpenOptions& how);
   Status join_control(File::Impl& file, const LayoutHints& hints);
+  // Before the first process of the job logs to the file: what is left of what had the ledger's name before.
+  static Status begin_ledger(Ledger& ledger, const FileIdentity& identity);
+  // What is there under the name of the file's control block, if that is of this file; else it is taken away.
+  Result<std::unique_ptr<Region>> control_of(const File::Impl& file, const std::string& name);
   Status note_nodes(File::Impl& file);  // that the file's ranks are on several
   // All processes have to cut a round's windows alike, or one passes over what another counts on: what the
   // first one found out is everybody's. Under the job's directory lock.
@@ -64,9 +70,10 @@ struct Job::Impl {
   void leave_file(File::Impl& file);
   // Whether what a fence has covered outlives a power failure, if the log does at all.
   bool durable_fences() const;
-  // Leaves a mark that the log must outlive the job.
+  // The log must outlive the job: leaves a mark that says so, as far as that can be made.
   void keep_log();
   bool log_is_kept() const;
+  std::atomic<bool> kept{false};  // keep_log was called here
   bool dead_left_undrained() const;
 };
 

@@ -71,6 +71,8 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
     else if (attempt == 10)
       return alive.status();
   }
+  impl.lock_fd = ::open((impl.directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (impl.lock_fd < 0) return Status::from_errno(errno, "cannot create '" + impl.directory + "/lock'");
   // Not worth an error: it only helps to find the log of a job that is killed. `pmio doctor` says why it
   // fails.
   if (auto registry = Registry::create(); registry.ok())
@@ -120,6 +122,7 @@ Job::Impl::~Impl() {
   background.reset();
   map.reset();
   pool.reset();
+  if (lock_fd >= 0) close(lock_fd);
   if (alive_fd < 0) return;
   // Turning the shared lock into an exclusive one succeeds for the last process only.
   if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && !log_is_kept() && !dead_left_undrained()) {
@@ -127,15 +130,18 @@ Job::Impl::~Impl() {
     remove_job_directory(*medium);
     if (auto registry = Registry::find(); registry.ok()) (void)registry->remove(options.id);
   }
+  flock(alive_fd, LOCK_UN);  // a process that the program has forked may have the descriptor, too
   close(alive_fd);
 }
 
+void Job::stop_background() { impl_->background.reset(); }
+
 Job::~Job() {
+  stop_background();
   for (const auto& file : impl_->open_files()) {
     // A file that the program did not close: complete it, as the end of the job is the last chance.
     if (Status status = file->drain(); !status.ok()) impl_->keep_log();
   }
-  impl_->background.reset();
   impl_->unfinished.clear();
 }
 
@@ -143,9 +149,14 @@ bool Job::Impl::durable_fences() const {
   return medium->kind() != MediumKind::disk || options.durability == Durability::always;
 }
 
-void Job::Impl::keep_log() { std::ofstream(directory + "/" + kKeepMark).flush(); }
+void Job::Impl::keep_log() {
+  kept.store(true, std::memory_order_relaxed);
+  std::ofstream(directory + "/" + kKeepMark).flush();
+}
 
-bool Job::Impl::log_is_kept() const { return access((directory + "/" + kKeepMark).c_str(), F_OK) == 0; }
+bool Job::Impl::log_is_kept() const {
+  return kept.load(std::memory_order_relaxed) || access((directory + "/" + kKeepMark).c_str(), F_OK) == 0;
+}
 
 std::vector<std::shared_ptr<File>> Job::Impl::open_files() {
   std::vector<std::shared_ptr<File>> open;
@@ -210,6 +221,8 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
   {
     std::lock_guard lock(impl.files_mutex);
     if (auto at = impl.files.find(key); at != impl.files.end()) file = at->second.lock();
+    if (file != nullptr && !options.read_only && file->target().access() == TargetFile::Access::read_only)
+      return Status(Code::access, "'" + options.path + "' is open already, and could only be read then");
     if (file == nullptr) {
       file.reset(new File);
       file->impl_->key = key;

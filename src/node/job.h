@@ -54,6 +54,8 @@ class Job {
  public:
   // Creates or joins the job's directory. Not collective: the first process to come creates.
   static Result<std::unique_ptr<Job>> join(const JobOptions& options);
+  // No thread of pmio's own drains any more, nor will. Before what OpenOptions::neighbours refers to goes.
+  void stop_background();
   // Drains what is left, leaves; the last process removes the job's directory unless a file failed to drain.
   ~Job();
 

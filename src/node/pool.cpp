@@ -16,6 +16,12 @@ constexpr uint32_t kFewestSegments = 4;
 constexpr uint32_t kAhead = 2;
 constexpr auto kMoment = std::chrono::milliseconds(1);
 
+static bool lacks_resource(const Status& status) {
+  const int error = status.system_errno();
+  return status.code() == Code::no_space || status.code() == Code::quota || error == EMFILE ||
+         error == ENFILE || error == ENOMEM;
+}
+
 size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes) {
   const size_t wish = capacity_bytes / 64 / kSegmentUnit * kSegmentUnit;
   return std::clamp<size_t>(wish, kMinSegmentBytes, kLargestSegment);
@@ -42,7 +48,8 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked() {
   auto region = medium_.create(segment_name(rank_, segment->slot), segment_bytes_);
   if (!region.ok()) {
     // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
-    if (region.status().code() == Code::no_space && !segments_.empty())
+    const Code code = region.status().code();
+    if ((code == Code::no_space || code == Code::quota) && !segments_.empty())
       limit_ = static_cast<uint32_t>(segments_.size());
     return region.status();
   }
@@ -61,9 +68,8 @@ Result<SegmentPool::Segment*> SegmentPool::acquire() {
     auto created = create_locked();
     if (!created.ok()) {
       const Status& reason = created.status();
-      const bool no_descriptor = reason.system_errno() == EMFILE || reason.system_errno() == ENFILE;
       // A log that cannot grow is a full log: with what there is the writer goes on.
-      if (!no_descriptor || segments_.empty()) return reason;
+      if (!lacks_resource(reason) || segments_.empty()) return reason;
       return Status(Code::no_space, reason.message(), reason.system_errno());
     }
     found = *created;

@@ -60,7 +60,7 @@ ReplyChannel::ReplyChannel(FileDescriptor socket, int epoll, uint64_t key,
   epoll_ctl(epoll_, EPOLL_CTL_ADD, socket_.get(), &event);
 }
 
-void ReplyChannel::answer(int error, std::span<const std::byte> payload) {
+void ReplyChannel::answer(int error, std::span<const std::byte> payload, std::vector<std::byte> owner) {
   if (payload.size() > kMaxPayload) error = EMSGSIZE;
   if (error != 0) payload = payload.first(std::min(payload.size(), kMaxErrorText));
   // Small ones are counted by the number of connections.
@@ -73,17 +73,17 @@ void ReplyChannel::answer(int error, std::span<const std::byte> payload) {
   const FrameHeader header = make_header(FrameType::response, static_cast<uint32_t>(error), payload.size());
   std::lock_guard lock(mutex_);
   if (state_ == State::answering) {
-    send_or_keep(header, payload, granted ? wanted : 0);
+    send_or_keep(header, payload, std::move(owner), granted ? wanted : 0);
   } else if (granted) {
     budget_->give(wanted);
   }
 }
 
 void ReplyChannel::send_or_keep(const FrameHeader& header, std::span<const std::byte> payload,
-                                size_t budgeted) {
+                                std::vector<std::byte> owner, size_t budgeted) {
   size_t sent = 0;
   const int failed = send_frame(socket_.get(), header, payload, &sent);
-  if (failed == EAGAIN && keep(payload)) {
+  if (failed == EAGAIN && keep(payload, std::move(owner))) {
     header_ = header;
     sent_ = sent;
     budgeted_ = budgeted;
@@ -97,7 +97,11 @@ void ReplyChannel::send_or_keep(const FrameHeader& header, std::span<const std::
   if (failed != 0) shutdown(socket_.get(), SHUT_RDWR);  // the server's thread sees the end and closes
 }
 
-bool ReplyChannel::keep(std::span<const std::byte> payload) {
+bool ReplyChannel::keep(std::span<const std::byte> payload, std::vector<std::byte> owner) {
+  if (payload.data() == owner.data() && payload.size() == owner.size()) {
+    payload_ = std::move(owner);
+    return true;
+  }
   try {
     payload_.assign(payload.begin(), payload.end());
   } catch (const std::bad_alloc&) {

@@ -51,7 +51,8 @@ class ReplyChannel {
   // epoll reports the socket under `key`; both outlive close().
   ReplyChannel(FileDescriptor socket, int epoll, uint64_t key, std::shared_ptr<ReplyBudget> budget);
 
-  void answer(int error, std::span<const std::byte> payload);  // any thread
+  // Any thread. owner: what holds the payload, if that may be taken instead of copied.
+  void answer(int error, std::span<const std::byte> payload, std::vector<std::byte> owner = {});
 
   // The server's thread only, from here on.
   int socket() const { return socket_.get(); }
@@ -67,8 +68,9 @@ class ReplyChannel {
  private:
   enum class State { idle, answering, sending, closed };
   void watch(uint32_t events);
-  void send_or_keep(const FrameHeader& header, std::span<const std::byte> payload, size_t budgeted);
-  bool keep(std::span<const std::byte> payload);  // false: no memory
+  void send_or_keep(const FrameHeader& header, std::span<const std::byte> payload,
+                    std::vector<std::byte> owner, size_t budgeted);
+  bool keep(std::span<const std::byte> payload, std::vector<std::byte> owner);  // false: no memory
   void forget_answer();
 
   FileDescriptor socket_;

@@ -29,6 +29,12 @@ void PeerReply::send(int error, std::span<const std::byte> payload) {
   std::exchange(channel_, nullptr)->answer(error, payload);
 }
 
+void PeerReply::send(std::vector<std::byte> payload) {
+  PMIO_ASSERT(channel_ != nullptr);
+  const std::span<const std::byte> bytes(payload);
+  std::exchange(channel_, nullptr)->answer(0, bytes, std::move(payload));
+}
+
 class PeerServer::Impl {
  public:
   Impl(PeerAddress address, std::unique_ptr<PeerService> service)

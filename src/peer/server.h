@@ -16,6 +16,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "peer/address.h"
@@ -44,6 +45,8 @@ class PeerReply {
   // here until slow peers have taken theirs or are disconnected, so hold no lock that the handler takes;
   // inside the handler, which must not wait, it becomes ENOBUFS. More than kMaxPayload becomes EMSGSIZE.
   void send(int error, std::span<const std::byte> payload);
+  // Without an error, and without a copy.
+  void send(std::vector<std::byte> payload);
 
  private:
   std::shared_ptr<ReplyChannel> channel_;
