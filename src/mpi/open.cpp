@@ -101,9 +101,8 @@ int drain_for_close(Handle& handle) {
   return worst;
 }
 
-// What is logged to a file that is gone when this name is; null where nothing is.
-std::shared_ptr<File> logged_under(const std::string& path) {
-  if (!is_only_name(path)) return nullptr;
+// What is logged to the file of this name; null where nothing is.
+std::shared_ptr<File> logged_to(const std::string& path) {
   Process& process = Process::instance();
   Job* job = process.can_log() ? process.joined_or_wanted(site_hints(false)) : nullptr;
   const std::optional<FileIdentity> identity = job == nullptr ? std::nullopt : identity_at(path);
@@ -112,6 +111,18 @@ std::shared_ptr<File> logged_under(const std::string& path) {
   if (file.ok()) return std::move(file).value();
   complain_once(file.status().message());
   return nullptr;
+}
+
+// The same, of a file that is gone when this name is.
+std::shared_ptr<File> logged_under(const std::string& path) {
+  return is_only_name(path) ? logged_to(path) : nullptr;
+}
+
+// The library looks for the end in the file.
+void complete_for_append(const std::string& path) {
+  const std::shared_ptr<File> file = logged_to(path);
+  if (file == nullptr || !file->ever_logged()) return;
+  if (const Status status = file->drain_all_nodes(false); !status.ok()) complain_once(status.message());
 }
 
 int stop_logging(Handle& handle) {
@@ -136,6 +147,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   GivenInfo given(info);
   auto handle = std::make_unique<Handle>();
   handle->hints = hints_for(filename, info, rank == 0, &given);
+  if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
   const bool made = rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);
   const int code = next_functions.File_open.next()(comm, filename, amode, given.get(), fh);
@@ -162,7 +174,7 @@ int file_close(MPI_File* fh) {
   int error = MPI_SUCCESS;
   if (handle->file) error = raise_code(*handle, stop_logging(*handle));
   const int code = next_functions.File_close.next()(fh);
-  if (handle->comm != MPI_COMM_NULL) mpi().Comm_free(&handle->comm);
+  free_comm(&handle->comm);
   return error != MPI_SUCCESS ? error : told_by_library(*handle, code);
 }
 

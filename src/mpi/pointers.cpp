@@ -1,6 +1,7 @@
 // File pointers: individual and shared.
 #include "mpi/pointers.h"
 
+#include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/process.h"
@@ -59,7 +60,8 @@ Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
 }
 
 Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {
-  if (!handle.logs) return std::nullopt;
+  // The library looks for the end in the file.
+  if (!handle.logs) return whence == MPI_SEEK_END ? settle(handle, false, false) : std::nullopt;
   int64_t position = handle.position.load(std::memory_order_relaxed);
   int64_t target = 0;
   do {
@@ -83,7 +85,7 @@ Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp)
 }
 
 Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
-  if (!handle.logs) return std::nullopt;
+  if (!handle.logs) return whence == MPI_SEEK_END ? settle(handle, false, true) : std::nullopt;
   // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
   mpi().Barrier(handle.comm);
   int code = MPI_SUCCESS;
