@@ -46,10 +46,10 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
   segment.max_stamp.store(stamp, std::memory_order_relaxed);
   // Release, in this order: who sees the count sees the records; who sees `appended` sees the count.
   segment.published.store(last.writer.records(), std::memory_order_release);
-  raise_logged_end(end);
   appends.records += unpublished;
   cell->appended.store(segment.first.load(std::memory_order_relaxed) + last.writer.records(),
                        std::memory_order_release);
+  raise_logged_end(end);  // who sees it sees that something is not drained (truncated_here)
   unpublished = 0;
   return {};
 }

@@ -92,8 +92,20 @@ Status File::sync() {
   PMIO_TRY(persist());
   PMIO_TRY(impl_->drain_log(false));
   if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
+  if (!spans_nodes()) see_what_others_did();
   count(impl_->job->counters.sync_ns, monotonic_ns() - start);
   return {};
+}
+
+// Who is not of this job may have written the file, and says so by a sync of its own (MPI 4.1, 14.6.1). What
+// is drained is in the file, for readers at the speed of the page cache.
+void File::see_what_others_did() {
+  {
+    RobustLock lock(impl_->control->index_mutex);
+    conceal_all(*impl_->control);
+  }
+  const Result<uint64_t> size = impl_->target->size_bytes();
+  if (size.ok() && size.value() < impl_->logged_end()) truncated_here();
 }
 
 Status File::sync_target() {
@@ -146,10 +158,12 @@ void File::truncated_here() {
   impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
     RankCell& cell = impl_->control->cells[rank];
-    // A rank with undrained bytes is not inside this call: what it logged is still to come.
+    // A rank with undrained bytes is not inside this call: what it logged is still to come. Its end is loaded
+    // first, and raised last.
+    uint64_t end = cell.logged_end.load(std::memory_order_acquire);
     if (cell.appended.load(std::memory_order_acquire) ==
         cell.drained_records.load(std::memory_order_acquire)) {
-      cell.logged_end.store(0, std::memory_order_release);
+      cell.logged_end.compare_exchange_strong(end, 0, std::memory_order_release);
     }
   }
 }

@@ -106,6 +106,9 @@ class File {
   Status sync();
   // What is in the target is on its storage.
   Status sync_target();
+  // After a drain, of a file of one node: no byte that was drained is served from the log any more, nor an
+  // end of the file that somebody has cut off.
+  void see_what_others_did();
   // Size of the file: the target's or the end of the last logged byte, whichever is larger.
   Result<uint64_t> size_bytes();
   // As far as this node knows.
