@@ -13,4 +13,10 @@ inline bool on_all_ranks(bool here, MPI_Comm comm) {
   return all != 0;
 }
 
+// A communicator for a handle's own use, with the ranks of comm. Collective. Handles of one rank share one:
+// the MPI library has room for some thousand only.
+bool own_comm(MPI_Comm comm, MPI_Comm* own);
+// What own_comm gave, or MPI_COMM_NULL; becomes MPI_COMM_NULL.
+void free_comm(MPI_Comm* own);
+
 }  // namespace pmio

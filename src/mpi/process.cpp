@@ -20,7 +20,7 @@ namespace {
 void leave_open_files_to_library() {
   for (Handle* handle : logging_handles()) {
     (void)step_aside(*handle);  // an error has been said
-    mpi().Comm_free(&handle->comm);
+    free_comm(&handle->comm);
   }
   drop_handles();
 }

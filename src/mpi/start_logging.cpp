@@ -173,7 +173,7 @@ bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
 void start_logging(Handle& handle, MPI_Comm comm) {
   if (has_ranks_of_other_worlds(comm)) return;
   if (Process::instance().spans_nodes() && !all_ranks_of_the_job(comm)) return;
-  if (mpi().Comm_dup(comm, &handle.comm) != MPI_SUCCESS) return;
+  if (!own_comm(comm, &handle.comm)) return;
   mpi().Comm_rank(handle.comm, &handle.rank);
   mpi().Comm_size(handle.comm, &handle.ranks);
   Cluster* cluster = nullptr;
@@ -181,7 +181,7 @@ void start_logging(Handle& handle, MPI_Comm comm) {
     const bool suits = handle.hints.mode != Mode::off && seen_by_other_nodes(handle.path);
     if (on_all_ranks(suits, handle.comm)) cluster = Process::instance().join_nodes(handle.hints);
     if (cluster == nullptr) {
-      mpi().Comm_free(&handle.comm);
+      free_comm(&handle.comm);
       return;
     }
   }
@@ -197,13 +197,13 @@ void start_logging(Handle& handle, MPI_Comm comm) {
   }
   if (all.cannot != kNobody || other_files) {
     if (mine.file) (void)mine.file->release();  // nothing was logged through it
-    mpi().Comm_free(&handle.comm);
+    free_comm(&handle.comm);
     if (Job* job = Process::instance().joined()) count(job->counters().files_passed_through);
     return;
   }
   if (cluster != nullptr && !all_join_nodes(handle, *mine.file, all)) {
     (void)mine.file->release();
-    mpi().Comm_free(&handle.comm);
+    free_comm(&handle.comm);
     return;
   }
   handle.file = std::move(mine.file);
