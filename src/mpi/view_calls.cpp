@@ -18,18 +18,6 @@ Answer leave_view_to_library(Handle& handle) {
   return std::nullopt;
 }
 
-// Filetypes differ between ranks, so that only this rank may know: it must not wait for the others to step
-// aside.
-Answer refuse_view(Handle& handle, const Status& status) {
-  if (status.code() != Code::unsupported) return raise_code(handle, error_class(status));
-  if (handle.ranks == 1) return leave_view_to_library(handle);
-  return raise_error(handle,
-                     {status.code(), "MPI_File_set_view on " + handle.path + ": " + status.message() +
-                                         " cannot be served from the log; set pmio_mode=off for this file"});
-}
-
-bool is_native(const char* datarep) { return datarep != nullptr && std::strcmp(datarep, "native") == 0; }
-
 // What no view may be: the library has an error for it.
 bool is_wrong(MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
   return etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
@@ -44,7 +32,8 @@ constexpr bool kLibraryKeepsHintsOfViews = true;
 #endif
 
 // Collective: the library's hints in info go to it, without the view. Few set_views have any that are new.
-int hand_hints_on(Handle& handle, MPI_Info info) {
+// *leave: whether this rank's view has to be left to the library; then any rank's.
+int hand_hints_on(Handle& handle, MPI_Info info, bool* leave) {
   int any = 0;
   if (info != MPI_INFO_NULL) {
     read_info(info, handle.rank == 0, &handle.hints);
@@ -52,8 +41,10 @@ int hand_hints_on(Handle& handle, MPI_Info info) {
   }
   // MPI does not ask all ranks to meet here, but its libraries do, and programs count on it: HDF5, between
   // reading its table of free space and one rank's writing it.
-  if (handle.ranks > 1) mpi().Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, handle.comm);
-  if (any == 0) return MPI_SUCCESS;
+  int found[] = {any, *leave ? 1 : 0};
+  if (handle.ranks > 1) mpi().Allreduce(MPI_IN_PLACE, found, 2, MPI_INT, MPI_MAX, handle.comm);
+  *leave = found[1] != 0;
+  if (found[0] == 0) return MPI_SUCCESS;
   // All that each rank says, not the news alone: MPICH compares some hints between the ranks that give them.
   GivenInfo given(info);
   (void)given.make_own();  // MPICH takes no MPI_INFO_NULL here
@@ -65,16 +56,18 @@ int hand_hints_on(Handle& handle, MPI_Info info) {
 Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                      const char* datarep, MPI_Info info) {
   if (!handle.logs) return std::nullopt;
+  Result<FileView> view = is_wrong(etype, filetype, datarep) ? Result<FileView>(Status(Code::invalid, ""))
+                                                             : FileView::make(disp, etype, filetype, datarep);
+  // Of one rank, the library has the tiles that the view leaves out.
+  bool leave =
+      view.ok() ? handle.ranks == 1 && !view->filetype->monotonic : view.status().code() == Code::unsupported;
   // Before anything that fails on one rank only.
-  if (const int code = hand_hints_on(handle, info); code != MPI_SUCCESS) return code;
+  if (const int code = hand_hints_on(handle, info, &leave); code != MPI_SUCCESS) return code;
   if (is_wrong(etype, filetype, datarep)) return std::nullopt;
   // Not left to the library: Open MPI would take it.
   if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
-  if (!is_native(datarep)) return leave_view_to_library(handle);
-  Result<FileView> view = FileView::make(disp, etype, filetype);
-  if (!view.ok()) return refuse_view(handle, view.status());
-  // Nobody else must know, and the library has the tiles that the view leaves out.
-  if (handle.ranks == 1 && !view->filetype->monotonic) return leave_view_to_library(handle);
+  if (leave) return leave_view_to_library(handle);
+  if (!view.ok()) return raise_code(handle, error_class(view.status()));
   HeldType held_etype(etype), held_filetype(filetype);
   handle.view = std::move(view.value());
   handle.etype = std::move(held_etype);
@@ -97,8 +90,12 @@ Answer file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_
 
 Answer file_set_atomicity(Handle& handle, int flag) {
   // Atomic mode is the library's: its locks must see every access.
-  if (!handle.logs || flag == 0) return std::nullopt;
-  return leave_view_to_library(handle);
+  if (!handle.logs) return std::nullopt;
+  // Ranks that differ must not wait for each other in different places.
+  int most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
+  if (handle.ranks > 1) mpi().Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, handle.comm);
+  if (most[0] != 0 && most[1] != 0) return raise_code(handle, MPI_ERR_ARG);
+  return flag != 0 ? leave_view_to_library(handle) : std::nullopt;
 }
 
 Answer file_set_info(Handle& handle, MPI_Info info) {
