@@ -720,8 +720,8 @@ class RoundPartTest : public ClusterTest {
     part_->abandon();
     ClusterTest::TearDown();
   }
-  Status plan(CallStamp cut) {
-    const MessageWriter body = MessageWriter().put(cut);
+  Status plan(CallStamp cut, uint64_t round = 1) {
+    const MessageWriter body = MessageWriter().put(PlanBody{cut, round});
     MessageWriter answer;
     return part_->plan(kNumber, MessageReader(body.bytes()), &answer);
   }
@@ -741,10 +741,56 @@ class RoundPartTest : public ClusterTest {
   std::unique_ptr<RoundPart> part_;
 };
 
-TEST_F(RoundPartTest, LastsAsLongAsItsCoordinatorIsThere) {
-  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+// The coordinator leads its first round, which this part is taken for: the node's leader can begin its own
+// only when the test's has ended.
+TEST_F(RoundPartTest, LastsAsLongAsItsCoordinatorLeadsIt) {
+  ASSERT_TRUE(plan(call_stamp(2, 0), 1).ok());
+  auto drained = std::async(std::launch::async, [this] { return drain(0); });
+  const MessageWriter question = MessageWriter().put(kNumber).put(uint64_t{1});
+  while (!others_->ask(kCoordinator, Request::alive, question).ok())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   part_->look_after();
   EXPECT_FALSE(discards());
+  EXPECT_TRUE(drained.get().ok());
+}
+
+TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsNoRound) {
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+  part_->look_after();
+  EXPECT_TRUE(discards());
+}
+
+TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsAnotherRound) {
+  ASSERT_TRUE(plan(call_stamp(2, 0), 2).ok());
+  auto drained = std::async(std::launch::async, [this] { return drain(0); });
+  const MessageWriter question = MessageWriter().put(kNumber).put(uint64_t{1});
+  while (!others_->ask(kCoordinator, Request::alive, question).ok())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  part_->look_after();
+  EXPECT_EQ(drained.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  part_->abandon();
+  EXPECT_TRUE(drained.get().ok());
+}
+
+// The leader's own thread finds out, without another request.
+TEST_F(ClusterTest, ARoundThatItsCoordinatorHasGivenUpDoesNotHoldUpWhoOpensTheFileAgain) {
+  write_all(1, 10'000);
+  Leaders coordinator(leaders_, token_, 0);
+  const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 7});
+  ASSERT_TRUE(coordinator.ask(1, Request::plan, begin).ok());
+  auto opened =
+      std::async(std::launch::async, [this] { return members_[kRanksOfNode + 1].file->finished_cut(); });
+  const bool in_time = opened.wait_for(4 * TaskThread::kIdlePause) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  // Another one makes it give way, whatever it is of.
+  if (!in_time) (void)coordinator.ask(1, Request::plan, MessageWriter().put(uint64_t{99}).put(PlanBody{}));
+  EXPECT_EQ(opened.get(), 0u);
+  drain_all();
+  expect_file();
+}
+
+TEST_F(ClusterTest, LeadersAreReached) {
+  for (uint32_t node = 0; node < kNodes; node++) EXPECT_TRUE(members_[3].cluster->reach(node).ok());
 }
 
 TEST_F(RoundPartTest, EndsWithItsCoordinator) {
@@ -782,7 +828,7 @@ TEST_F(RoundPartTest, TellsWhatItHasInOneMessage) {
   file.begin_call();
   ASSERT_TRUE(file.append(to, from, data.data(), data.size(), CallNumber(0, 2, false)).ok());
   file.end_call();
-  const MessageWriter body = MessageWriter().put(call_stamp(2, 0));
+  const MessageWriter body = MessageWriter().put(PlanBody{call_stamp(2, 0), 1});
   MessageWriter answer;
   ASSERT_TRUE(part_->plan(kNumber, MessageReader(body.bytes()), &answer).ok());
   EXPECT_LE(answer.size(), kMaxPayload);
