@@ -33,6 +33,11 @@ void Coordinator::request(uint64_t file, uint64_t calls, bool all, PeerReply rep
   condition_.notify_one();
 }
 
+bool Coordinator::leads(uint64_t round) {
+  std::lock_guard lock(mutex_);
+  return leads_ && round == rounds_;
+}
+
 void Coordinator::loop() {
   auto pause = 0ms;
   auto longer = 1ms;         // the next pause
@@ -141,16 +146,27 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   if (broken_.count(file) != 0) return {Code::io, "an earlier round failed half-way", EIO};
   PMIO_TRY(poll(file, now));
   if (!now->undrained) return {};
-  const Status status = carry_out(file, now->cut);
+  PlanBody plan{now->cut, 0};
+  {
+    std::lock_guard lock(mutex_);
+    plan.round = ++rounds_;
+    leads_ = true;
+  }
+  const Status status = carry_out(file, plan);
   const uint64_t error = status.ok() ? 0 : static_cast<uint64_t>(std::max(status.system_errno(), 1));
   const MessageWriter over = MessageWriter().put(file).put(error);
   const Status ended = tell(Request::end, {&over, 1}, nullptr);
+  {
+    // Who was given up, and has not been told, finds out by asking.
+    std::lock_guard lock(mutex_);
+    leads_ = false;
+  }
   return status.ok() ? ended : status;
 }
 
-Status Coordinator::carry_out(uint64_t file, CallStamp cut) {
+Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) {
   std::vector<std::vector<std::byte>> answers;
-  const MessageWriter question = MessageWriter().put(file).put(cut);
+  const MessageWriter question = MessageWriter().put(file).put(begin);
   PMIO_TRY(tell(Request::plan, {&question, 1}, &answers));
   RoundPlan plan(leaders_->count());
   PMIO_TRY(plan.read(answers));

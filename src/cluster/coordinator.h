@@ -27,6 +27,9 @@ class Coordinator {
   ~Coordinator();
   // Neighbours::drain; answers when it is done.
   void request(uint64_t file, uint64_t calls, bool all, PeerReply reply);
+  // Whether that round (PlanBody) still goes on: from before its first `plan` until all leaders that are
+  // there have been told of its end.
+  bool leads(uint64_t round);
 
  private:
   struct Waiter {
@@ -44,7 +47,7 @@ class Coordinator {
   // *now: as it was when the round began; all up to its cut is drained on success.
   Status round(uint64_t file, Poll* now);
   Status poll(uint64_t file, Poll* now);
-  Status carry_out(uint64_t file, CallStamp cut);
+  Status carry_out(uint64_t file, const PlanBody& begin);
   Status tell(Request kind, std::span<const MessageWriter> messages,
               std::vector<std::vector<std::byte>>* answers);
   // Whether somebody waits no more.
@@ -55,6 +58,8 @@ class Coordinator {
   std::mutex mutex_;  // guards what follows
   std::condition_variable condition_;
   std::deque<Waiter> waiters_;
+  uint64_t rounds_ = 0;  // begun so far
+  bool leads_ = false;   // the last of these
   bool stop_ = false;
   std::thread thread_;
 };

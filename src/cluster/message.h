@@ -8,9 +8,8 @@
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
 //   poll, plan, write, finish, end   the coordinator -> every leader, in this order: a round (coordinator.h)
 //   pieces     the owner of a window -> a leader, during `write`
-//   alive      a leader -> the coordinator, where it hears nothing of a round that it has begun; no answer
-//   but
-//              that
+//   alive      a leader -> the coordinator, where it hears nothing of a round that it has begun: whether that
+//              still goes on. Without a body, to any leader: whether it answers at all
 #pragma once
 
 #include <cstdint>
@@ -78,7 +77,11 @@ struct SharedPointerBody {
   int64_t initial;
   int64_t by;  // store: nothing
 };
-// plan: the cut. Answer: per window its number, whether it is exact, and its list of Interval.
+struct PlanBody {
+  uint64_t cut;
+  uint64_t round;  // of the coordinator's all, none with the same; it comes in `alive` again
+};
+// Answer to plan: per window its number, whether it is exact, and its list of Interval.
 // write: per window that is shared, ShareBody and the list of the nodes that have a part of it. Answer: list
 // of the windows, of those this node owns, in which bytes were in more than one piece.
 struct ShareBody {
@@ -98,7 +101,8 @@ struct PieceBody {
   uint64_t stamp;
   uint64_t rank;
 };
-// finish: list of NodeRound::Foreign. end: nothing where the round was finished, else an errno (uint64_t).
+// finish: list of NodeRound::Foreign. end: 0 where the round was finished, else an errno (uint64_t).
+// alive: PlanBody::round. Answer: nothing; ESTALE where the coordinator leads that round no more.
 
 // What a message that cannot be one of these is answered with, or an answer taken for.
 Status nonsense();

@@ -48,16 +48,18 @@ void RoundPart::look_after() {
     std::lock_guard lock(mutex_);
     if (round_ == nullptr) return;
   }
-  if (!leaders_.ask(kCoordinator, Request::alive, MessageWriter().put(file_)).ok()) abandon();
+  // One that has given this node up has ended the round without being able to say so here.
+  const MessageWriter question = MessageWriter().put(file_).put(number_);
+  if (!leaders_.ask(kCoordinator, Request::alive, question).ok()) abandon();
 }
 
 Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
-  CallStamp cut = 0;
-  if (!body.get(&cut)) return nonsense();
+  PlanBody plan{};
+  if (!body.get(&plan)) return nonsense();
   abandon();
   const std::shared_ptr<File> file = job_.find_number(number);
   if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
-  auto round = NodeRound::begin(file, cut);
+  auto round = NodeRound::begin(file, plan.cut);
   if (!round.ok()) return round.status();
   answer->put(uint64_t{round.value()->windows().size()});
   size_t intervals = 0;
@@ -71,6 +73,7 @@ Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answe
   std::lock_guard lock(mutex_);
   round_ = std::move(round.value());
   file_ = number;
+  number_ = plan.round;
   return {};
 }
 

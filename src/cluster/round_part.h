@@ -26,7 +26,7 @@ class RoundPart {
 
   // Drops a round that its coordinator has left, which holds up whoever discards the file's log.
   void abandon();
-  // Called while nothing comes: abandons the round where the coordinator is gone.
+  // Called while nothing comes: abandons the round where the coordinator is gone, or leads it no more.
   void look_after();
 
  private:
@@ -56,6 +56,7 @@ class RoundPart {
   mutable std::mutex mutex_;                            // guards the pointer and what follows, not the round
   std::shared_ptr<NodeRound> round_;
   uint64_t file_ = 0;
+  uint64_t number_ = 0;  // PlanBody::round
 };
 
 }  // namespace pmio

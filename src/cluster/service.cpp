@@ -51,10 +51,18 @@ TaskThread& Service::thread_of(Request kind) {
   }
 }
 
+// At once, on the transport's thread: those that work on requests may be busy for long.
+int Service::answer_alive(MessageReader body) const {
+  if (body.done()) return 0;
+  uint64_t file = 0, round = 0;
+  if (!body.get(&file) || !body.get(&round)) return EPROTO;
+  return coordinator_ != nullptr && coordinator_->leads(round) ? 0 : ESTALE;
+}
+
 // No request comes before all have been connected: the leaders meet in between.
 void Service::handle(uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
   const auto request = static_cast<Request>(kind);
-  if (request == Request::alive) return reply.send(0, {});
+  if (request == Request::alive) return reply.send(answer_alive(MessageReader(payload)), {});
   auto bytes = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
   auto shared = std::make_shared<PeerReply>(std::move(reply));
   thread_of(request).post([this, request, bytes, shared] {

@@ -25,6 +25,7 @@ class Service {
  private:
   Service(Job& job, uint32_t node) : job_(job), node_(node) {}
   void handle(uint32_t kind, std::span<const std::byte> payload, PeerReply reply);
+  int answer_alive(MessageReader body) const;  // an errno
   Status serve(Request kind, uint64_t file, MessageReader body, MessageWriter* answer);
   Status answer_question(uint64_t file, MessageReader body, MessageWriter* answer);
   Status answer_survey(uint64_t file, MessageReader body, MessageWriter* answer);

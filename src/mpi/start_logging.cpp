@@ -33,7 +33,8 @@ struct Attempt {
   int64_t size_bytes = 0;
   int64_t last_call = 0;  // File::last_call
   int64_t cut = 0;        // File::cut
-  Status misconfigured;   // a reason that the user should hear
+  int64_t finished_cut = 0;
+  Status misconfigured;  // a reason that the user should hear
 };
 
 Status bring_in_pending(const Job& job, const std::string& path) {
@@ -91,6 +92,7 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
   if (cluster != nullptr) {
     result.last_call = static_cast<int64_t>(file.value()->last_call());
     result.cut = static_cast<int64_t>(file.value()->cut());
+    result.finished_cut = static_cast<int64_t>(file.value()->finished_cut());
   }
   result.size_bytes = static_cast<int64_t>(size.value());
   result.file = std::move(file.value());
@@ -99,15 +101,19 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
 
 // All ranks learn in one step: the lowest rank that cannot log, and the lowest that has a reason to tell; the
 // size of the file, as the furthest of them saw it; a number that tells this open from all others of the job;
-// and whether the name leads all of them to the same file.
+// the number that the file has had among the nodes since an open whose close failed on some rank, by which
+// the coordinator knows whether anything of it may still be drained; and whether the name leads all of them
+// to the same file.
 struct Agreement {
   int64_t cannot = kNobody;
   int64_t tells = kNobody;
   int64_t minus_size = 0;
   int64_t minus_last_call = 0;
   int64_t minus_cut = 0;
+  int64_t minus_finished_cut = 0;
   int64_t number = kNobody;
-  int64_t mark = kNobody;  // of the file's identity, which all clients of a file system see alike
+  int64_t file_number = kNobody;  // no two ranks have different ones
+  int64_t mark = kNobody;         // of the file's identity, which all clients of a file system see alike
   int64_t minus_mark = kNobody;
   bool same_file() const { return mark == -minus_mark; }
 };
@@ -120,7 +126,10 @@ Agreement agree(Handle& handle, const Attempt& mine) {
   local.minus_size = -mine.size_bytes;
   local.minus_last_call = -mine.last_call;
   local.minus_cut = -mine.cut;
+  local.minus_finished_cut = -mine.finished_cut;
   if (mine.file) {
+    if (const uint64_t number = mine.file->number(); number != 0)
+      local.file_number = static_cast<int64_t>(number);
     const FileIdentity& identity = mine.file->identity();
     local.mark = static_cast<int64_t>((identity.inode ^ identity.birth_ns) & INT64_MAX);
     local.minus_mark = -local.mark;
@@ -161,9 +170,13 @@ bool has_ranks_of_other_worlds(MPI_Comm comm) {
 // Collective: the ranks agree on where the file's calls stand. False, on all ranks: one of them cannot note
 // it.
 bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
-  const Status joined =
-      file.join_nodes(static_cast<uint64_t>(all.number) + 1, static_cast<uint64_t>(-all.minus_last_call),
-                      static_cast<uint64_t>(-all.minus_cut), static_cast<uint64_t>(-all.minus_size));
+  File::Agreed agreed{};
+  agreed.number = static_cast<uint64_t>(all.file_number != kNobody ? all.file_number : all.number + 1);
+  agreed.last_call = static_cast<uint64_t>(-all.minus_last_call);
+  agreed.cut = static_cast<uint64_t>(-all.minus_cut);
+  agreed.finished_cut = static_cast<uint64_t>(-all.minus_finished_cut);
+  agreed.size = static_cast<uint64_t>(-all.minus_size);
+  const Status joined = file.join_nodes(agreed);
   if (!joined.ok()) complain_once(joined.message() + "; the program runs on without the log");
   return on_all_ranks(joined.ok(), handle.comm);
 }

@@ -49,9 +49,16 @@ class File {
   Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective = false);
 
   // Of a file whose ranks are on several nodes only:
-  // All ranks have opened it: its number among the nodes, and the last collective write call, the highest cut
-  // and the size that any of them knows of. An error: nothing may be logged.
-  Status join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint64_t size);
+  // What all ranks have agreed on when they have opened it.
+  struct Agreed {
+    uint64_t number;  // the file's among the nodes: what some rank has from an earlier open; else a new one
+    // The highest that any of them knows of.
+    uint64_t last_call;
+    CallStamp cut, finished_cut;
+    uint64_t size;
+  };
+  // An error: nothing may be logged.
+  Status join_nodes(const Agreed& all);
   bool spans_nodes() const;
   // How many writes past the log this node has synced: Unsynced::synced.
   uint64_t writes_synced() const;
@@ -63,6 +70,8 @@ class File {
   uint64_t last_call() const;
   // Of the last round that was begun on this node; 0: none.
   CallStamp cut() const;
+  // Of the last round that was finished on this node, as its ledger says; 0: none.
+  CallStamp finished_cut() const;
   // Around each collective write call, also where this rank fails: its number is the stamp of its records.
   // Another thread's call waits for the end of this one. may_wait: by its definition it may wait for all
   // ranks to begin it, so that no rank learns of what comes behind it before it has begun it too.
@@ -75,7 +84,7 @@ class File {
                            uint64_t bytes, CallNumber call);
 
   // What the other nodes ask of this one; each from one of its processes.
-  // The number given to join_nodes; 0: none yet.
+  // The number given to join_nodes; 0: none yet. A file whose close has failed keeps it.
   uint64_t number() const;
   // Collective write calls that all local ranks have finished, and that some have begun.
   uint64_t calls_finished_here() const;

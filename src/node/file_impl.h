@@ -215,7 +215,7 @@ struct File::Impl {
   Status drain_log(bool room);
   // Of several nodes: without waiting for ranks that have not come so far.
   Status drain_what_can_be();
-  Status raise_cut(CallStamp cut);  // durably
+  Status raise_cut(CallStamp cut, CallStamp finished);  // File::Agreed; durably where nothing says more
   // Waits until no other node holds undrained bytes of the ranges, of those that are there by now. *end: of
   // the file.
   Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);

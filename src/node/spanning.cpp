@@ -40,15 +40,25 @@ uint64_t File::last_call() const {
 
 CallStamp File::cut() const { return impl_->control->cut.load(std::memory_order_acquire); }
 
-// A node whose ranks had all closed the file begins anew; the others are not at their beginning. All that
-// they have drained is in the file.
-Status File::Impl::raise_cut(CallStamp cut) {
+CallStamp File::finished_cut() const {
+  const RobustLock lock(impl_->control->drain_mutex);
+  return impl_->ledger.read().cut.value_or(0);
+}
+
+// A node whose ranks had all closed the file begins anew; the others are not at their beginning. It holds
+// nothing of the rounds that they have finished, and so its ledger may say that it has finished them too.
+// The ledger of a node that goes on with its log is left as it is: the cut was raised by rounds too that have
+// failed, or that only other nodes have finished. Recovery sees this by comparing the ledgers; else it would
+// replay what this node still has of such a round over newer bytes that another one counts as drained.
+Status File::Impl::raise_cut(CallStamp cut, CallStamp finished) {
   const RobustLock lock(control->drain_mutex);
-  LedgerState state = ledger.read();
-  if (state.cut.value_or(0) < cut || state.round == 0) {
-    state.target = identity;
-    state.cut = cut;
-    PMIO_TRY(ledger.update(state));
+  if (control->cut.load(std::memory_order_relaxed) == 0) {
+    LedgerState state = ledger.read();
+    if (state.cut.value_or(0) < finished || state.round == 0) {
+      state.target = identity;
+      state.cut = finished;
+      PMIO_TRY(ledger.update(state));
+    }
   }
   raise_to(control->clock, stamp_clock(cut));
   const RobustLock index_lock(control->index_mutex);
@@ -56,14 +66,14 @@ Status File::Impl::raise_cut(CallStamp cut) {
   return {};
 }
 
-Status File::join_nodes(uint64_t number, uint64_t last_call, CallStamp cut, uint64_t size) {
+Status File::join_nodes(const Agreed& all) {
   const bool first = !has_other_handles();  // on all ranks the same
-  if (first) PMIO_TRY(impl_->raise_cut(cut));
-  impl_->cell->begun.store(last_call, std::memory_order_release);
-  impl_->cell->completed.store(last_call, std::memory_order_release);
+  if (first) PMIO_TRY(impl_->raise_cut(all.cut, all.finished_cut));
+  impl_->cell->begun.store(all.last_call, std::memory_order_release);
+  impl_->cell->completed.store(all.last_call, std::memory_order_release);
   if (first) {
-    impl_->control->known_size.store(size, std::memory_order_release);
-    impl_->number.store(number, std::memory_order_release);
+    impl_->control->known_size.store(all.size, std::memory_order_release);
+    impl_->number.store(all.number, std::memory_order_release);
     // What a handle that is handed on has to know of, other nodes may log from now on.
     if (std::atomic<uint64_t>* logged = impl_->job->options.files_logged)
       logged->fetch_add(1, std::memory_order_release);

@@ -44,8 +44,9 @@ struct Peer {
   std::shared_ptr<PeerSilence> silence = std::make_shared<PeerSilence>();
 };
 
-// Connects at the first call, and at the next one after a failure. One call at a time; others wait for their
-// turn.
+// Connects at the first call, and at the next one after a failure, or when the connection has died while
+// nobody asked. One call at a time; others wait for their turn. A request is sent once: again only where a
+// part of it is all that has been sent.
 //
 // A call fails with an errno and a message that names the peer. The request may have been carried out all the
 // same.

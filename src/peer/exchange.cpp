@@ -41,15 +41,21 @@ void Exchange::begin(uint32_t kind, std::span<const std::byte> payload) {
                                  "node at " + to_string(peer_.address) + " was given up, for its silence");
     socket_ = FileDescriptor();
     stage_ = Stage::done;
-  } else if (socket_.ok()) {
+  } else if (socket_.ok() && !has_died(socket_.get())) {
+    reused_ = true;
     begin_request();
   } else {
-    stage_ = Stage::connecting;
-    deadline_ = Clock::now() + dead_after_;
-    socket_ = FileDescriptor(socket(peer_.address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket_.ok()) return fail(errno, "cannot be asked");
-    set_options(socket_.get(), dead_after_);
+    begin_connection();
   }
+}
+
+void Exchange::begin_connection() {
+  reused_ = false;
+  stage_ = Stage::connecting;
+  deadline_ = Clock::now() + dead_after_;
+  socket_ = FileDescriptor(socket(peer_.address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket_.ok()) return fail(errno, "cannot be asked");
+  set_options(socket_.get(), dead_after_);
 }
 
 void Exchange::begin_request() {
@@ -105,13 +111,13 @@ bool Exchange::take(std::span<const std::byte> bytes) {
 bool Exchange::transfer(std::span<std::byte> scratch) {
   if (!all_sent_) {
     const int failed = send_frame(socket_.get(), header_, outgoing_, &sent_);
-    if (failed != 0 && failed != EAGAIN) return fail(failed, "was lost"), false;
+    if (failed != 0 && failed != EAGAIN) return lost(failed), false;
     all_sent_ = failed == 0;
   }
   for (;;) {
     const ssize_t n = receive(socket_.get(), scratch);
     if (n == -EAGAIN) return false;
-    if (n <= 0) return fail(n == 0 ? ECONNRESET : static_cast<int>(-n), "was lost"), false;
+    if (n <= 0) return lost(n == 0 ? ECONNRESET : static_cast<int>(-n)), false;
     if (!take(scratch.first(static_cast<size_t>(n))))
       return fail(EPROTO, "does not talk as a node of this job"), false;
     if (reader_.state() == FrameReader::State::complete) return true;
@@ -151,6 +157,15 @@ void Exchange::answered() {
     if (!text.empty()) status_ = Status(status_.code(), peer + ": " + text, static_cast<int>(error));
   }
   stage_ = Stage::done;
+}
+
+// A connection of an earlier call may have died while nobody asked: a new one tells what there is to tell of
+// the peer now. It has not carried the request out, which only a whole one is. Not where the peer, or its
+// host, has said nothing for dead_after since some of the request was sent: this call is over.
+void Exchange::lost(int error) {
+  const bool long_dead = sent_ == 0 || error == ECONNRESET;
+  if (stage_ == Stage::requesting && reused_ && !all_sent_ && long_dead) return begin_connection();
+  fail(error, "was lost");
 }
 
 void Exchange::fail(int error, const char* what) {

@@ -38,7 +38,9 @@ class Exchange {
 
  private:
   enum class Stage { connecting, greeting, requesting, done };
+  void begin_connection();
   void begin_request();
+  void lost(int error);  // the connection
   void send_next(const FrameHeader& header, std::span<const std::byte> payload);
   bool take(std::span<const std::byte> bytes);
   bool transfer(std::span<std::byte> scratch);  // that frame out and one in; false: not yet, or failed
@@ -54,6 +56,7 @@ class Exchange {
   std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 
   FileDescriptor socket_;  // none: not connected
+  bool reused_ = false;    // of an earlier call
   Stage stage_ = Stage::done;
   Clock::time_point deadline_;      // while requesting: of the next second
   std::chrono::seconds silent_{0};  // so many in which nothing came

@@ -111,6 +111,12 @@ int send_frame(int socket, const FrameHeader& header, std::span<const std::byte>
   return *sent == head.size() + payload.size() ? 0 : EAGAIN;
 }
 
+bool has_died(int socket) {
+  std::byte one;
+  const ssize_t n = recv(socket, &one, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 ssize_t receive(int socket, std::span<std::byte> into) {
   for (;;) {
     const ssize_t n = recv(socket, into.data(), into.size(), MSG_DONTWAIT);

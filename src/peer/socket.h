@@ -32,6 +32,8 @@ int connect_to(int socket, const PeerAddress& address);
 // *sent.
 int send_frame(int socket, const FrameHeader& header, std::span<const std::byte> payload, size_t* sent);
 
+// Whether the other side has closed it, or nothing more can come. Takes nothing, but for an error.
+bool has_died(int socket);
 // The bytes received, 0 at the end of the stream, or -errno.
 ssize_t receive(int socket, std::span<std::byte> into);
 

@@ -23,9 +23,9 @@ class CoordinatorTest : public testing::Test {
         return Status();
       });
       node.on(Request::plan, [this](MessageReader body, MessageWriter* answer) {
-        uint64_t cut = 0;
-        EXPECT_TRUE(body.get(&cut));
-        cut_ = cut;
+        PlanBody plan{};
+        EXPECT_TRUE(body.get(&plan));
+        cut_ = plan.cut;
         answer->put(uint64_t{0});
         return Status();
       });
@@ -173,6 +173,33 @@ TEST_F(CoordinatorTest, TellsAllOfAFailedWriteAndGoesOn) {
     return Status();
   });
   EXPECT_TRUE(drain(kFile, 0).ok());
+}
+
+// A leader that was given up asks: also once the coordinator leads another round of the same file.
+TEST_F(CoordinatorTest, KnowsWhichRoundItLeads) {
+  std::atomic<uint64_t> round{0};
+  nodes_[1].on(Request::plan, [&](MessageReader body, MessageWriter* answer) {
+    PlanBody plan{};
+    EXPECT_TRUE(body.get(&plan));
+    EXPECT_TRUE(coordinator_->leads(plan.round));
+    EXPECT_FALSE(coordinator_->leads(round));
+    round = plan.round;
+    answer->put(uint64_t{0});
+    return Status();
+  });
+  for (const Request kind : {Request::write, Request::finish, Request::end})
+    nodes_[0].on(kind, [&, kind](MessageReader, MessageWriter* answer) {
+      EXPECT_TRUE(coordinator_->leads(round)) << static_cast<int>(kind);
+      if (kind == Request::write) answer->put_list(std::span<const uint64_t>());
+      return Status();
+    });
+  for (int i = 0; i < 2; i++) {
+    EXPECT_TRUE(drain(kFile, 0).ok());
+    EXPECT_FALSE(coordinator_->leads(round));
+  }
+  nodes_[1].on(Request::write, [](MessageReader, MessageWriter*) { return Status::from_errno(EIO, "disk"); });
+  EXPECT_FALSE(drain(kFile, 0).ok());
+  EXPECT_FALSE(coordinator_->leads(round));
 }
 
 // Some nodes count as drained what others do not.

@@ -11,6 +11,7 @@
 #include "client_caches.h"
 #include "cluster/cluster.h"
 #include "log/call_stamp.h"
+#include "medium/job_name.h"
 #include "node/node_round.h"
 #include "node/pool.h"
 #include "node_fixture.h"
@@ -66,6 +67,58 @@ Result<std::unique_ptr<Medium>> open_without_runs(const std::string& directory, 
   auto medium = open_medium(directory, durability);
   if (!medium.ok()) return medium.status();
   return std::unique_ptr<Medium>(new WithoutRuns(std::move(medium).value()));
+}
+
+// A region that cannot be synced, while that is so.
+class UnsyncedRegion : public Region {
+ public:
+  static inline std::atomic<bool> fails{false};
+  explicit UnsyncedRegion(std::unique_ptr<Region> region) : region_(std::move(region)) {
+    data_ = region_->data();
+    size_ = region_->size_bytes();
+  }
+  void copy(size_t offset, const void* source, size_t length) override {
+    region_->copy(offset, source, length);
+  }
+  void flush(size_t offset, size_t length) override { region_->flush(offset, length); }
+  Status fence() override { return region_->fence(); }
+  Status sync() override { return fails ? Status(Code::io, "cannot sync", EIO) : region_->sync(); }
+
+ private:
+  std::unique_ptr<Region> region_;
+};
+
+// Of the second node the ledgers are such regions.
+class LedgersFail : public Medium {
+ public:
+  explicit LedgersFail(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
+  MediumKind kind() const override { return medium_->kind(); }
+  Durability durability() const override { return medium_->durability(); }
+  const std::string& directory() const override { return medium_->directory(); }
+  Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
+    return wrapped(name, medium_->create(name, size_bytes, lasting));
+  }
+  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
+    return wrapped(name, medium_->open(name, read_only));
+  }
+  Status remove(std::string_view name) override { return medium_->remove(name); }
+  Result<std::vector<std::string>> list() const override { return medium_->list(); }
+
+ private:
+  Result<std::unique_ptr<Region>> wrapped(std::string_view name, Result<std::unique_ptr<Region>> region) {
+    const bool fails = name.starts_with("ledger-") && directory().ends_with(job_name(kJob | 1));
+    if (!region.ok() || !fails) return region;
+    return std::unique_ptr<Region>(new UnsyncedRegion(std::move(region).value()));
+  }
+
+  std::unique_ptr<Medium> medium_;
+};
+
+Result<std::unique_ptr<Medium>> open_with_ledgers_that_fail(const std::string& directory,
+                                                            Durability durability) {
+  auto medium = open_medium(directory, durability);
+  if (!medium.ok()) return medium.status();
+  return std::unique_ptr<Medium>(new LedgersFail(std::move(medium).value()));
 }
 
 class ClusterTest : public testing::Test {
@@ -128,10 +181,29 @@ class ClusterTest : public testing::Test {
         static_cast<int>(&member - members_.data()) / static_cast<int>(kRanksOfNode);
     auto file = member.job->open(options);
     test::ClientCaches::opening = test::ClientCaches::kNone;
-    EXPECT_TRUE(file.ok() && (*file)->join_nodes(number, 0, 0, std::filesystem::file_size(path)).ok());
+    EXPECT_TRUE(file.ok() && (*file)->join_nodes({number, 0, 0, 0, std::filesystem::file_size(path)}).ok());
     return *file;
   }
   void open(Member& member) { member.file = opened(member, path_, kNumber); }
+  // After a close that failed, as src/mpi/start_logging.cpp does it.
+  void open_all_again() {
+    File::Agreed all{UINT64_MAX, 0, 0, 0, 0};
+    for (Member& member : members_) {
+      Job::OpenOptions options;
+      options.path = path_;
+      options.neighbours = member.cluster.get();
+      auto file = member.job->open(options);
+      ASSERT_TRUE(file.ok()) << file.status().message();
+      member.file = std::move(file).value();
+      if (member.file->number() != 0) all.number = std::min(all.number, member.file->number());
+      all.last_call = std::max(all.last_call, member.file->last_call());
+      all.cut = std::max(all.cut, member.file->cut());
+      all.finished_cut = std::max(all.finished_cut, member.file->finished_cut());
+      all.size = std::max(all.size, *member.file->size_bytes_here());
+    }
+    if (all.number == UINT64_MAX) all.number = kNumber + 1;
+    for (Member& member : members_) ASSERT_TRUE(member.file->join_nodes(all).ok());
+  }
 
   // A collective write call of one rank, at a random place.
   void write(uint32_t rank, uint64_t call, uint64_t file_bytes) {
@@ -498,7 +570,8 @@ TEST_F(ClusterTest, NoWindowOfAWritePastTheLogIsServedFromAnotherNodesLog) {
 
 // Stamps have so many numbers.
 TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
-  for (Member& member : members_) ASSERT_TRUE(member.file->join_nodes(kNumber, kLastCall - 3, 0, 0).ok());
+  for (Member& member : members_)
+    ASSERT_TRUE(member.file->join_nodes({kNumber, kLastCall - 3, 0, 0, 0}).ok());
   for (uint64_t call = 1; call <= 5; call++) {
     write_all(call, 10'000);
     write_alone(static_cast<uint32_t>(call), 10'000);
@@ -647,8 +720,8 @@ class RoundPartTest : public ClusterTest {
     part_->abandon();
     ClusterTest::TearDown();
   }
-  Status plan(CallStamp cut) {
-    const MessageWriter body = MessageWriter().put(cut);
+  Status plan(CallStamp cut, uint64_t round = 1) {
+    const MessageWriter body = MessageWriter().put(PlanBody{cut, round});
     MessageWriter answer;
     return part_->plan(kNumber, MessageReader(body.bytes()), &answer);
   }
@@ -668,10 +741,56 @@ class RoundPartTest : public ClusterTest {
   std::unique_ptr<RoundPart> part_;
 };
 
-TEST_F(RoundPartTest, LastsAsLongAsItsCoordinatorIsThere) {
-  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+// The coordinator leads its first round, which this part is taken for: the node's leader can begin its own
+// only when the test's has ended.
+TEST_F(RoundPartTest, LastsAsLongAsItsCoordinatorLeadsIt) {
+  ASSERT_TRUE(plan(call_stamp(2, 0), 1).ok());
+  auto drained = std::async(std::launch::async, [this] { return drain(0); });
+  const MessageWriter question = MessageWriter().put(kNumber).put(uint64_t{1});
+  while (!others_->ask(kCoordinator, Request::alive, question).ok())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   part_->look_after();
   EXPECT_FALSE(discards());
+  EXPECT_TRUE(drained.get().ok());
+}
+
+TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsNoRound) {
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+  part_->look_after();
+  EXPECT_TRUE(discards());
+}
+
+TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsAnotherRound) {
+  ASSERT_TRUE(plan(call_stamp(2, 0), 2).ok());
+  auto drained = std::async(std::launch::async, [this] { return drain(0); });
+  const MessageWriter question = MessageWriter().put(kNumber).put(uint64_t{1});
+  while (!others_->ask(kCoordinator, Request::alive, question).ok())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  part_->look_after();
+  EXPECT_EQ(drained.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  part_->abandon();
+  EXPECT_TRUE(drained.get().ok());
+}
+
+// The leader's own thread finds out, without another request.
+TEST_F(ClusterTest, ARoundThatItsCoordinatorHasGivenUpDoesNotHoldUpWhoOpensTheFileAgain) {
+  write_all(1, 10'000);
+  Leaders coordinator(leaders_, token_, 0);
+  const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 7});
+  ASSERT_TRUE(coordinator.ask(1, Request::plan, begin).ok());
+  auto opened =
+      std::async(std::launch::async, [this] { return members_[kRanksOfNode + 1].file->finished_cut(); });
+  const bool in_time = opened.wait_for(4 * TaskThread::kIdlePause) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  // Another one makes it give way, whatever it is of.
+  if (!in_time) (void)coordinator.ask(1, Request::plan, MessageWriter().put(uint64_t{99}).put(PlanBody{}));
+  EXPECT_EQ(opened.get(), 0u);
+  drain_all();
+  expect_file();
+}
+
+TEST_F(ClusterTest, LeadersAreReached) {
+  for (uint32_t node = 0; node < kNodes; node++) EXPECT_TRUE(members_[3].cluster->reach(node).ok());
 }
 
 TEST_F(RoundPartTest, EndsWithItsCoordinator) {
@@ -709,7 +828,7 @@ TEST_F(RoundPartTest, TellsWhatItHasInOneMessage) {
   file.begin_call();
   ASSERT_TRUE(file.append(to, from, data.data(), data.size(), CallNumber(0, 2, false)).ok());
   file.end_call();
-  const MessageWriter body = MessageWriter().put(call_stamp(2, 0));
+  const MessageWriter body = MessageWriter().put(PlanBody{call_stamp(2, 0), 1});
   MessageWriter answer;
   ASSERT_TRUE(part_->plan(kNumber, MessageReader(body.bytes()), &answer).ok());
   EXPECT_LE(answer.size(), kMaxPayload);
@@ -772,6 +891,58 @@ TEST_P(GoneNode, IsAnErrorAndTheLogsAreRecovered) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CoordinatorOrNot, GoneNode, testing::Values(0u, 1u));
+
+// A round that the second node alone cannot finish; the node that is recovered first.
+class HalfFinished : public ClusterTest, public testing::WithParamInterface<uint32_t> {
+ protected:
+  HalfFinished() { open_log_ = open_with_ledgers_that_fail; }
+  void TearDown() override {
+    UnsyncedRegion::fails = false;
+    ClusterTest::TearDown();
+  }
+  void write_by(uint32_t writer, uint32_t call, uint64_t offset, char value) {
+    const std::vector<std::byte> data(100, static_cast<std::byte>(value));
+    for (uint32_t rank = 0; rank < kRanks; rank++) {
+      File& file = *members_[rank].file;
+      file.begin_call();
+      if (rank == writer) {
+        ASSERT_TRUE(file.append(offset, data.data(), data.size(), CallNumber(0, call, false)).ok());
+      }
+      file.end_call();
+    }
+    oracle_.write(offset, data.data(), data.size());
+  }
+  void expect_no_close() {
+    for (Member& member : members_) EXPECT_EQ(member.file->release().code(), Code::io);
+  }
+};
+
+TEST_P(HalfFinished, KeepsItsNewerBytesWhenTheFileIsOpenedAgain) {
+  write_by(kRanksOfNode, 1, 0, 'b');
+  write_by(0, 2, 0, 'a');
+  UnsyncedRegion::fails = true;
+  EXPECT_EQ(drain(0).code(), Code::io);
+  UnsyncedRegion::fails = false;
+  expect_no_close();
+  for (uint32_t call = 3; call < 5; call++) {
+    open_all_again();
+    for (uint32_t rank = 0; rank < kRanks; rank++) EXPECT_EQ(drain(rank).code(), Code::io);
+    EXPECT_EQ(contents(path_), std::vector<std::byte>(100, std::byte{'a'}));
+    write_by(kRanks - 1, call, 50 * call, 'c');
+    expect_no_close();
+  }
+  TearDown();
+  for (uint32_t i = 0; i < kNodes; i++) {
+    RecoverOptions options;
+    options.directory = logs_[(GetParam() + i) % kNodes].log_;
+    auto report = recover(options);
+    ASSERT_TRUE(report.ok() && report->jobs.size() == 1);
+    EXPECT_TRUE(report->complete_here());
+  }
+  expect_file();
+}
+
+INSTANTIATE_TEST_SUITE_P(RecoveredFirst, HalfFinished, testing::Range(0u, kNodes));
 
 }  // namespace
 }  // namespace pmio

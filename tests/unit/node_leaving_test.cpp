@@ -261,13 +261,13 @@ TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
       open.path = place.path;
       open.neighbours = &neighbours;
       auto first = *job->open(open);
-      if (!first->join_nodes(7, 1000, call_stamp(1000, 0), 0).ok()) return 1;
+      if (!first->join_nodes({7, 1000, call_stamp(1000, 0), call_stamp(1000, 0), 0}).ok()) return 1;
       // On one node the log is kept, for another file.
       if (node == 0) std::ofstream(job->directory() + "/undrained").flush();
       if (!first->release().ok()) return 2;
       first.reset();
       auto file = *job->open(open);
-      if (!file->join_nodes(8, file->last_call(), file->cut(), 0).ok()) return 3;
+      if (!file->join_nodes({8, file->last_call(), file->cut(), file->finished_cut(), 0}).ok()) return 3;
       const std::vector<std::byte> bytes(10, std::byte{'A'});
       file->begin_call();
       if (!file->append(node * 10, bytes.data(), bytes.size(), CallNumber(1)).ok()) return 4;

@@ -224,6 +224,53 @@ TEST(PeerFailure, TheNextCallConnectsAgain) {
   EXPECT_TRUE(answer.ok()) << answer.status().message();
 }
 
+// A connection that answers one request and goes, as if while nobody asked.
+TEST(PeerFailure, AConnectionThatHasDiedMeanwhileIsMadeAnew) {
+  std::atomic<int> connections{0};
+  std::promise<void> gone[3];
+  const RawServer server([&](int socket) {
+    RawServer::welcome(socket);
+    FrameHeader request;
+    recv(socket, &request, sizeof request, MSG_WAITALL);
+    size_t sent = 0;
+    send_frame(socket, make_header(FrameType::response, 0, 0), {}, &sent);
+    shutdown(socket, SHUT_RDWR);
+    gone[connections++].set_value();
+  });
+  PeerConnection peer(server.address(), token(), 0);
+  for (auto& each : gone) {
+    const auto answer = peer.call(1, {});
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+    each.get_future().wait();
+  }
+  EXPECT_EQ(connections, 3);
+}
+
+// The second request is lost: half of it, and by then the peer cannot have carried it out; or all of it.
+TEST(PeerFailure, ARequestIsSentAgainOnlyWhereThePeerCannotHaveIt) {
+  for (const bool whole : {false, true}) {
+    std::atomic<int> requests{0};
+    const RawServer server([&](int socket) {
+      RawServer::welcome(socket);
+      FrameHeader request;
+      while (recv(socket, &request, sizeof request, MSG_WAITALL) == sizeof request) {
+        const bool lose = ++requests == 2;
+        if (lose && !whole) return;  // what was sent is not taken: a reset
+        Bytes payload(request.length);
+        if (!payload.empty()) recv(socket, payload.data(), payload.size(), MSG_WAITALL);
+        if (lose) return;
+        size_t sent = 0;
+        send_frame(socket, make_header(FrameType::response, 0, 0), {}, &sent);
+      }
+    });
+    PeerConnection peer(server.address(), token(), 0);
+    EXPECT_TRUE(peer.call(1, {}).ok());
+    const auto answer = peer.call(1, bytes(32 << 20));
+    EXPECT_EQ(answer.status().system_errno(), whole ? ECONNRESET : 0) << answer.status().message();
+    EXPECT_EQ(requests, whole ? 2 : 3);
+  }
+}
+
 TEST(PeerFailure, AnAnswerThatEndsInTheMiddle) {
   const RawServer server([&](int socket) {
     RawServer::welcome(socket);
@@ -243,15 +290,37 @@ TEST(PeerFailure, AListenerThatDoesNotGreet) {
   over.set_value();
 }
 
-// In a network of its own, whose only interface is taken down: nothing is answered any more, not even
-// refused.
+// A network of this process's own, with one interface.
+class OwnNetwork {
+ public:
+  OwnNetwork() : entered_(unshare(CLONE_NEWNET) == 0) {}
+  // Down: nothing is answered any more, not even refused.
+  bool set_up(bool up) const {
+    if (!entered_) return false;
+    const FileDescriptor control(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq loopback{};
+    std::strcpy(loopback.ifr_name, "lo");
+    loopback.ifr_flags = static_cast<short>(up ? IFF_UP : 0);
+    return ioctl(control.get(), SIOCSIFFLAGS, &loopback) == 0;
+  }
+
+ private:
+  const bool entered_;
+};
+
+// What the function returns in a process of its own.
+int in_process(const std::function<int()>& run) {
+  const pid_t process = fork();
+  if (process == 0) _exit(run());
+  int status = 0;
+  EXPECT_EQ(waitpid(process, &status, 0), process);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
 int errno_of_call_when_the_network_dies(size_t payload) {
-  if (unshare(CLONE_NEWNET) != 0) return kNotPermitted;
-  const FileDescriptor control(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq loopback{};
-  std::strcpy(loopback.ifr_name, "lo");
-  loopback.ifr_flags = IFF_UP;
-  if (ioctl(control.get(), SIOCSIFFLAGS, &loopback) != 0) return kNotPermitted;
+  const OwnNetwork network;
+  if (!network.set_up(true)) return kNotPermitted;
   std::promise<void> came;
   std::vector<PeerReply> held;
   const auto server = start([&](uint32_t kind, std::span<const std::byte> got, PeerReply reply) {
@@ -263,8 +332,7 @@ int errno_of_call_when_the_network_dies(size_t payload) {
   if (!peer.call(2, {}).ok()) return 1;
   std::thread taking_down([&] {
     if (payload == 0) came.get_future().wait();
-    loopback.ifr_flags = 0;
-    if (ioctl(control.get(), SIOCSIFFLAGS, &loopback) != 0) _exit(kNotPermitted);
+    if (!network.set_up(false)) _exit(kNotPermitted);
   });
   if (payload > 0) taking_down.join();
   const int error = peer.call(1, bytes(payload)).status().system_errno();
@@ -274,14 +342,30 @@ int errno_of_call_when_the_network_dies(size_t payload) {
 
 TEST(PeerFailure, ADeadHostIsNoticed) {
   for (const size_t payload : {size_t{0}, size_t{8} << 20}) {
-    const pid_t process = fork();
-    if (process == 0) _exit(errno_of_call_when_the_network_dies(payload));
-    int status = 0;
-    ASSERT_EQ(waitpid(process, &status, 0), process);
-    ASSERT_TRUE(WIFEXITED(status));
-    if (WEXITSTATUS(status) == kNotPermitted) GTEST_SKIP() << "needs the right to make a network namespace";
-    EXPECT_EQ(WEXITSTATUS(status), ETIMEDOUT) << payload;
+    const int error = in_process([&] { return errno_of_call_when_the_network_dies(payload); });
+    if (error == kNotPermitted) GTEST_SKIP() << "needs the right to make a network namespace";
+    EXPECT_EQ(error, ETIMEDOUT) << payload;
   }
+}
+
+// While nobody asks anything, for longer than a connection lives.
+TEST(PeerFailure, ACallAfterTheNetworkWasDownForAWhileIsAnswered) {
+  const int failed = in_process([] {
+    const OwnNetwork network;
+    if (!network.set_up(true)) return kNotPermitted;
+    const auto server = start(echo);
+    const Peer peer(server->address());
+    PeerConnection one(peer, token(), 0, 2s), other(peer, token(), 0, 2s);
+    if (!one.call(2, {}).ok() || !other.call(2, {}).ok()) return 1;
+    if (!network.set_up(false)) return kNotPermitted;
+    std::this_thread::sleep_for(6s);
+    if (!network.set_up(true)) return kNotPermitted;
+    for (PeerConnection* each : {&one, &other, &one})
+      if (!each->call(2, {}).ok()) return 2;
+    return 0;
+  });
+  if (failed == kNotPermitted) GTEST_SKIP() << "needs the right to make a network namespace";
+  EXPECT_EQ(failed, 0);
 }
 
 TEST(PeerFailure, AnAddressThatIsNone) {
