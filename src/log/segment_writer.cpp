@@ -240,18 +240,15 @@ void SegmentWriter::take_back() {
 }
 
 Status SegmentWriter::fence() {
-  if (plain_) {
-    flushed_data_ = data_end_;
-    flushed_records_ = records_;
-    return Status();
-  }
-  region_->flush(flushed_data_, data_end_ - flushed_data_);
-  region_->flush(region_->size_bytes() - sizeof(LogRecord) * uint64_t{records_},
-                 sizeof(LogRecord) * uint64_t{records_ - flushed_records_});
-  // One fence for data and records together: a record that got there without its data does not validate.
-  if (Status status = region_->fence(); !status.ok()) {
-    take_back();
-    return status;
+  if (!plain_) {
+    region_->flush(flushed_data_, data_end_ - flushed_data_);
+    region_->flush(region_->size_bytes() - sizeof(LogRecord) * uint64_t{records_},
+                   sizeof(LogRecord) * uint64_t{records_ - flushed_records_});
+    // One fence for data and records together: a record that got there without its data does not validate.
+    if (Status status = region_->fence(); !status.ok()) {
+      take_back();
+      return status;
+    }
   }
   flushed_data_ = data_end_;
   flushed_records_ = records_;

@@ -4,28 +4,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 
+#include "failing_pwrite.h"
 #include "node/control.h"
 #include "node/neighbours.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
-
-namespace {
-std::atomic<int> write_error{0};
-}
-
-// In place of the C library's, for a target that cannot be written.
-extern "C" ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
-  if (write_error != 0) {
-    errno = write_error;
-    return -1;
-  }
-  return syscall(SYS_pwrite64, fd, data, length, offset);
-}
 
 namespace pmio {
 namespace {

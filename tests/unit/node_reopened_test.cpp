@@ -1,26 +1,10 @@
 // A file whose close could not drain it, and what the job does with it afterwards: what it wrote first does
 // not come back over what it has written since, neither in the job nor by recovery.
-#include <sys/syscall.h>
-
 #include <cerrno>
 
+#include "failing_pwrite.h"
 #include "node_fixture.h"
 #include "recover/recover.h"
-
-namespace {
-
-int failure = 0;  // errno of writes to the target
-
-}  // namespace
-
-// In front of the C library's: how the target is written.
-extern "C" ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
-  if (failure != 0) {
-    errno = failure;
-    return -1;
-  }
-  return syscall(SYS_pwrite64, fd, data, length, offset);
-}
 
 namespace pmio {
 namespace {
@@ -35,7 +19,7 @@ class Reopened : public testing::Test {
     std::ofstream(path).flush();
     for (uint32_t rank = 0; rank < kRanks; rank++) jobs.push_back(join(scratch, rank, kRanks, 4 << 20, true));
   }
-  ~Reopened() override { failure = 0; }
+  ~Reopened() override { write_error = 0; }
 
   void open() {
     for (const auto& job : jobs) {
@@ -56,9 +40,9 @@ class Reopened : public testing::Test {
   void write_and_fail_to_close(char value) {
     open();
     write(value);
-    failure = ENOSPC;
+    write_error = ENOSPC;
     close(false);
-    failure = 0;
+    write_error = 0;
   }
   static std::vector<std::byte> all(char value) {
     return std::vector<std::byte>(kRanks * kBytes, static_cast<std::byte>(value));
@@ -124,11 +108,11 @@ TEST_F(Reopened, ASecondFailureKeepsBoth) {
 TEST_F(Reopened, WhatTheEndOfTheJobCannotDrainIsKept) {
   open();
   write('a');
-  failure = ENOSPC;
+  write_error = ENOSPC;
   for (const auto& file : files) EXPECT_FALSE(file->drain().ok());
   files.clear();  // the program has not closed it
   jobs.clear();
-  failure = 0;
+  write_error = 0;
   recover_all();
   EXPECT_EQ(contents(path), all('a'));
 }
@@ -137,9 +121,9 @@ TEST_F(Reopened, WhatTheEndOfTheJobCannotDrainIsKept) {
 TEST_F(Reopened, AFileThatStaysBusyIsAnErrorOfTheClose) {
   open();
   write('a');
-  failure = EBUSY;
+  write_error = EBUSY;
   close(false);
-  failure = 0;
+  write_error = 0;
   open();
   close(true);
   EXPECT_EQ(contents(path), all('a'));
