@@ -52,6 +52,13 @@ bool shows_other_nodes(std::string_view file_system) {
   return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
 }
 
+bool tells_of_writes(std::string_view file_system) {
+  // Of one node, and those whose servers call back from a client what it knows of a file's times before they
+  // answer another one.
+  constexpr std::array<std::string_view, 6> kKnown{"ext4", "xfs", "btrfs", "tmpfs", "ceph", "fuse.ceph-fuse"};
+  return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
+}
+
 std::string mounted_type(std::string_view mountinfo, dev_t device) {
   const std::string wanted = std::to_string(major(device)) + ":" + std::to_string(minor(device));
   std::istringstream lines{std::string(mountinfo)};

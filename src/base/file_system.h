@@ -17,6 +17,10 @@ std::string file_system_of(int fd);
 // configuration.
 bool shows_other_nodes(std::string_view file_system);
 
+// Whether a file's time of modification, asked for at an open, tells of all that other nodes have written and
+// sent on by then. MooseFS's is not such a time (decision 0012).
+bool tells_of_writes(std::string_view file_system);
+
 // The type of the file system with that device number, by the text of /proc/self/mountinfo (proc(5)). Empty
 // where it isn't listed.
 std::string mounted_type(std::string_view mountinfo, dev_t device);

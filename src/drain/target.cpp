@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
+#include <utility>
 #include <vector>
 
 #include "base/file_system.h"
@@ -21,12 +22,15 @@ namespace {
 // Linux transfers at most this much per call; asking for more is not an error, but asks for a needless short
 // count.
 constexpr uint64_t kMostPerCall = 0x7ffff000;
+constexpr uint64_t kSecond = 1'000'000'000;  // ns
+// More than a tick of any clock that files get their times from, and than the clocks of two nodes differ.
+constexpr uint64_t kSetBack = 10'000'000;
 constexpr size_t kDirectBytes = 4096;  // length and alignment of a read past the page cache
 
 uint64_t now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+  return static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec);
 }
 
 void count_call(std::atomic<uint64_t> (&classes)[3], uint64_t length) {
@@ -63,7 +67,7 @@ Result<FileIdentity> identity_at(int directory, const char* path, int flags, con
   identity.device = makedev(info.stx_dev_major, info.stx_dev_minor);
   identity.inode = info.stx_ino;
   if ((info.stx_mask & STATX_BTIME) != 0)
-    identity.birth_ns = static_cast<uint64_t>(info.stx_btime.tv_sec) * 1'000'000'000 + info.stx_btime.tv_nsec;
+    identity.birth_ns = static_cast<uint64_t>(info.stx_btime.tv_sec) * kSecond + info.stx_btime.tv_nsec;
   return identity;
 }
 
@@ -162,8 +166,17 @@ Result<std::unique_ptr<TargetFile>> TargetFile::finish_open(int fd, const std::s
   return file;
 }
 
-TargetFile::~TargetFile() {
-  if (fd_ >= 0) ::close(fd_);
+TargetFile::~TargetFile() { lay_down(); }
+
+void TargetFile::lay_down() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+void TargetFile::take_up(std::unique_ptr<TargetFile> opened) {
+  lay_down();
+  fd_ = std::exchange(opened->fd_, -1);
+  access_ = opened->access_;
+  path_ = opened->path_;
 }
 
 Result<FileIdentity> TargetFile::identity() const { return identity_at(fd_, "", AT_EMPTY_PATH, path_); }
@@ -184,12 +197,26 @@ Result<uint64_t> TargetFile::size_bytes(bool fresh) {
   return info.stx_size;
 }
 
-Result<FileState> TargetFile::state() const {
-  struct stat info;
-  if (fstat(fd_, &info) != 0) return Status::from_errno(errno, what("cannot examine", path_));
-  return FileState{static_cast<uint64_t>(info.st_size),
-                   static_cast<uint64_t>(info.st_mtim.tv_sec) * 1'000'000'000 +
-                       static_cast<uint64_t>(info.st_mtim.tv_nsec)};
+Result<FileState> TargetFile::state(bool fresh) const {
+  struct statx info;
+  const int flags = AT_EMPTY_PATH | (fresh ? AT_STATX_FORCE_SYNC : 0);
+  if (statx(fd_, "", flags, STATX_SIZE | STATX_MTIME, &info) != 0)
+    return Status::from_errno(errno, what("cannot examine", path_));
+  return FileState{info.stx_size,
+                   static_cast<uint64_t>(info.stx_mtime.tv_sec) * kSecond + info.stx_mtime.tv_nsec};
+}
+
+Result<FileState> TargetFile::set_back() const {
+  auto before = state(true);
+  if (!before.ok()) return before;
+  const uint64_t earlier = before->mtime_ns - kSetBack;
+  const timespec times[] = {{0, UTIME_OMIT},
+                            {static_cast<time_t>(earlier / kSecond), static_cast<long>(earlier % kSecond)}};
+  if (futimens(fd_, times) != 0) return Status::from_errno(errno, what("cannot set the times of", path_));
+  auto after = state(true);
+  if (after.ok() && after->mtime_ns >= before->mtime_ns)
+    return Status(Code::unsupported, "'" + path_ + "' keeps no earlier time");
+  return after;
 }
 
 Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {

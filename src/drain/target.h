@@ -45,6 +45,10 @@ class TargetFile {
   // allows it.
   Result<std::unique_ptr<TargetFile>> reopen_past_cache();
   bool past_cache() const { return past_cache_; }
+  // Gives the descriptor back, or takes that of another object for the same file. In between nothing may be
+  // read or written.
+  void lay_down();
+  void take_up(std::unique_ptr<TargetFile> opened);
   ~TargetFile();
 
   // Identity of an open file: statx device, inode, birth time.
@@ -52,7 +56,12 @@ class TargetFile {
   // fresh: asks the server of a network file system. MooseFS's client goes by what it knows of an open file
   // until it is synced.
   Result<uint64_t> size_bytes(bool fresh = false);
-  Result<FileState> state() const;
+  // fresh: asks the server of a network file system, as far as its client does.
+  Result<FileState> state(bool fresh = false) const;
+  // Sets the time of modification back by 10 ms: then every later write changes it, also one within the same
+  // tick of the file system's clock, or by a clock that is a little behind. What the file is like from then
+  // on. Errors: access: somebody else's file; unsupported: the file system keeps no such time.
+  Result<FileState> set_back() const;
   Status write(uint64_t offset, const void* data, uint64_t length);
   // Reads up to length bytes; *got is short only at the end of the file.
   Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);

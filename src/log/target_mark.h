@@ -20,6 +20,7 @@ namespace pmio {
 struct FileState {
   uint64_t size_bytes = 0;
   uint64_t mtime_ns = 0;  // of the file system's clock, compared and never ordered against ours
+  bool operator==(const FileState&) const = default;
 };
 
 using BootId = std::array<std::byte, 16>;  // which run of this node's kernel

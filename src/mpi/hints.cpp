@@ -110,9 +110,9 @@ Status set_striping_factor(Hints& hints, std::string_view key, std::string_view 
   return {};
 }
 
-const std::array<std::string_view, 9> kKeys{"pmio_mode",         "pmio_dir",          "pmio_log_size",
-                                            "pmio_index_memory", "pmio_durability",   "pmio_background",
-                                            "pmio_stats",        "pmio_across_nodes", "pmio_interface"};
+const std::array<std::string_view, 10> kKeys{
+    "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
+    "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed"};
 
 std::string_view take_until(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
@@ -139,6 +139,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_index_memory") return set_bytes(hints.index_bytes, key, value);
   if (key == "pmio_durability") return set_durability(hints, key, value);
   if (key == "pmio_background") return set_switch(hints.background, key, value);
+  if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
   if (key == "pmio_interface") {
@@ -148,7 +149,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   return {Code::invalid, "hint " + std::string(key) +
                              " is unknown; known are pmio_mode, pmio_dir, pmio_log_size, " +
                              "pmio_index_memory, pmio_durability, pmio_background, pmio_stats, "
-                             "pmio_across_nodes, pmio_interface"};
+                             "pmio_across_nodes, pmio_interface, pmio_keep_closed"};
 }
 
 std::vector<HintPair> environment_hints() {
@@ -189,6 +190,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_index_memory", std::to_string(hints.index_bytes)},
           {"pmio_durability", durability_name(hints.durability)},
           {"pmio_background", hints.background ? "on" : "off"},
+          {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},
           {"pmio_interface", hints.interface}};

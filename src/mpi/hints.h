@@ -29,6 +29,7 @@ struct Hints {
   uint64_t index_bytes = 256 << 20;                   // pmio_index_memory
   Durability durability = Durability::sync;           // pmio_durability
   bool background = true;                             // pmio_background
+  bool keep_closed = true;                            // pmio_keep_closed
   int stats = 0;                                      // pmio_stats
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
   std::string interface;                              // pmio_interface, between nodes; empty: chosen

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "mpi/agree.h"
 #include "mpi/calls.h"
@@ -75,6 +76,21 @@ bool dies_with(const Handle& handle) {
          !handle.file->has_other_handles() && !handle.file->has_more_users(handle.ranks);
 }
 
+// Collective, after all have drained: the file as it is left, where it may rest until it is opened again.
+// Nobody returns before its times are set back, which would hide what others write.
+std::optional<FileState> settle_for_rest(Handle& handle, bool drained) {
+  if (!handle.file->spans_nodes() || handle.file->has_other_handles()) return {};
+  struct {
+    int64_t may_rest = 0;
+    FileState state;
+  } told;
+  if (handle.rank == 0 && drained) {
+    if (const std::optional<FileState> state = handle.file->state_to_rest()) told = {1, *state};
+  }
+  mpi().Bcast(&told, sizeof told / sizeof(int64_t), MPI_INT64_T, 0, handle.comm);
+  return drained && told.may_rest != 0 ? std::optional(told.state) : std::nullopt;
+}
+
 // Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
@@ -82,7 +98,9 @@ int drain_for_close(Handle& handle) {
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
   Status status;
-  if ((handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && on_all_ranks(dies_with(handle), handle.comm)) {
+  const bool deleted =
+      (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && on_all_ranks(dies_with(handle), handle.comm);
+  if (deleted) {
     status = handle.file->discard();
   } else if (handle.can_write()) {
     status = handle.file->drain();
@@ -90,7 +108,7 @@ int drain_for_close(Handle& handle) {
   // Said before the barrier, which a rank that is the reason for it may never come to.
   if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());
   mpi().Barrier(handle.comm);
-  const Status released = handle.file->release();
+  const Status released = handle.file->release(settle_for_rest(handle, status.ok() && !deleted));
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.
   if (!released.ok()) status = released;

@@ -36,6 +36,7 @@ JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks, int
   options.index_bytes = hints.index_bytes;
   options.durability = hints.durability;
   options.background = hints.background;
+  options.keep_closed = hints.keep_closed;
   return options;
 }
 

@@ -98,7 +98,7 @@ Status File::Impl::new_segment(bool* held_up) {
   uint64_t waited_from = 0;
   for (;;) {
     const uint64_t releases = job->pool->releases();
-    auto segment = job->pool->acquire();
+    auto segment = job->acquire_segment();
     if (segment.ok()) {
       if (waited_from != 0) count(job->counters.append_wait_ns, monotonic_ns() - waited_from);
       if (job->background) job->background->wake();
@@ -131,7 +131,7 @@ Status File::Impl::find_room(bool* found) {
   if (*found) return {};
   seal();
   for (bool drained = false;; drained = true) {
-    auto segment = job->pool->acquire();
+    auto segment = job->acquire_segment();
     if (segment.ok()) {
       *found = true;
       if (job->background) job->background->wake();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/status.h"
@@ -142,7 +143,13 @@ class File {
   Status discard();
   // Before the last close on this rank: gives this rank's segments back. All ranks that share the handle have
   // drained. Where a drain error is pending the segments stay, and the error is returned as kept_in_log.
-  Status release();
+  // closed: what the file is like, as set_back has left it, where it may rest (node/resting.cpp).
+  Status release(const std::optional<FileState>& closed = {});
+  // From one rank, when all have drained and none has another handle: for release on all. Nothing where the
+  // file may not rest.
+  std::optional<FileState> state_to_rest();
+  // Whether the file rested since its last close, on this rank.
+  bool has_rested() const;
   // The error of a drain, with the log's place in its message and what to do.
   Status kept_in_log(const Status& status) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,6 +44,8 @@ struct Job::Impl {
   // Those whose close could not drain them, until the end of the job: whoever opens them again goes on with
   // what is only in the log. Else nobody drains them, for recovery is told to.
   std::map<std::string, std::shared_ptr<File>> unfinished;
+  // Those that rest (node/resting.cpp), the last one closed last; under files_mutex, and in no other list.
+  std::deque<std::shared_ptr<File>> resting;
   std::unique_ptr<Background> background;
 
   ~Impl();
@@ -53,6 +56,13 @@ struct Job::Impl {
   // Frees a drained segment of some file of this process whose append lock is free. The caller holds own's
   // append lock.
   bool recycle_elsewhere(const File::Impl& own);
+  // files_mutex held. *dropped: one that does not rest any more, to be let go without the lock.
+  void rest(std::shared_ptr<File> file, std::shared_ptr<File>* dropped);
+  // files_mutex held. The file that rests, with the target that has been opened for it; nullptr: none does.
+  std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
+                             std::unique_ptr<TargetFile>& target);
+  bool recycle_resting();  // frees a segment of a file that rests
+  Result<SegmentPool::Segment*> acquire_segment();
   // Drains all files of this process.
   Status drain_all();  // across nodes: what can be, without waiting for ranks that have not come so far
   // A File for an opened target; creates the control block and the ledger if this is the first process.
@@ -101,9 +111,13 @@ struct File::Impl {
   TargetMark mark;
   std::unique_ptr<FileIndex> index;
   std::unique_ptr<Drainer> drainer;
-  uint32_t handles = 0;    // under the job's files_mutex
-  uint32_t releasing = 0;  // calls of release that have found no handle left; likewise
-  bool has_left = false;   // closed: the control block is not this rank's any more
+  uint32_t handles = 0;                // under the job's files_mutex
+  uint32_t releasing = 0;              // calls of release that have found no handle left; likewise
+  bool has_left = false;               // closed: the control block is not this rank's any more
+  bool woken = false;                  // it has rested
+  FileState closed;                    // as it was left at its last close, if it has rested
+  CallStamp opened_cut = 0;            // File::finished_cut at the open
+  std::atomic<bool> only_read{false};  // by all handles that there are
   std::atomic<uint64_t> reported_errors{0};
 
   // Where the ranks are on several nodes.
@@ -155,6 +169,8 @@ struct File::Impl {
   ~Impl();
   bool owns_undrained() const;  // append_mutex held
   void leave();
+  void let_go();  // of all that this rank has of it; nothing is undrained
+  void wake(std::unique_ptr<TargetFile> opened);
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
   uint64_t begin_ns() const;

@@ -143,6 +143,7 @@ Job::~Job() {
     if (Status status = file->drain(); !status.ok()) impl_->keep_log();
   }
   impl_->unfinished.clear();
+  impl_->resting.clear();
 }
 
 bool Job::Impl::durable_fences() const {
@@ -224,6 +225,10 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
     if (file != nullptr && !options.read_only && file->target().access() == TargetFile::Access::read_only)
       return Status(Code::access, "'" + options.path + "' is open already, and could only be read then");
     if (file == nullptr) {
+      file = impl.wake(key, *identity, target.value());
+      if (file != nullptr) impl.files[key] = file;
+    }
+    if (file == nullptr) {
       file.reset(new File);
       file->impl_->key = key;
       file->impl_->identity = *identity;
@@ -231,7 +236,8 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
       impl.files[key] = file;
     }
     if (impl.unfinished.erase(key) > 0) file->forgive_errors();
-    file->impl_->handles++;
+    const bool first = file->impl_->handles++ == 0;
+    file->impl_->only_read = options.read_only && (first || file->impl_->only_read);
     if (impl.background == nullptr && impl.options.background)
       impl.background = std::make_unique<Background>(&impl);
   }

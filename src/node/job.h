@@ -41,6 +41,7 @@ struct JobOptions {
   bool threads_at_once = false;  // of some rank: their calls come in no order that all ranks know
   Durability durability = Durability::sync;
   bool background = true;               // drain while the program does something else
+  bool keep_closed = true;              // files may rest after a close (node/resting.cpp)
   MediumOpener open_log = open_medium;  // for the job's own directory
   // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
   std::atomic<uint64_t>* files_logged = nullptr;

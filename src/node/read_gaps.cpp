@@ -52,7 +52,8 @@ Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
   if (gaps.empty()) return {};
   FreshReader* fresh = nullptr;
   std::optional<ReadingOver> announced;
-  if (neighbours != nullptr) {
+  // A file that nobody can write is read as without pmio.
+  if (neighbours != nullptr && !only_read) {
     announced.emplace(*cell);
     const auto opened = fresh_reader();
     if (!opened.ok()) return opened.status();

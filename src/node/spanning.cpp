@@ -68,7 +68,12 @@ Status File::Impl::raise_cut(CallStamp cut, CallStamp finished) {
 
 Status File::join_nodes(const Agreed& all) {
   const bool first = !has_other_handles();  // on all ranks the same
-  if (first) PMIO_TRY(impl_->raise_cut(all.cut, all.finished_cut));
+  if (first) {
+    PMIO_TRY(impl_->raise_cut(all.cut, all.finished_cut));
+    impl_->opened_cut = finished_cut();
+    // Where a node has the file from an earlier open, others may not.
+    impl_->control->synced_elsewhere.start_over();
+  }
   impl_->cell->begun.store(all.last_call, std::memory_order_release);
   impl_->cell->completed.store(all.last_call, std::memory_order_release);
   if (first) {
@@ -147,6 +152,10 @@ Status File::Impl::drain_what_can_be() {
 }
 
 Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
+  if (only_read && !will_write) {
+    *end = 0;  // no node knows more than this one
+    return {};
+  }
   const uint64_t finished = cell->completed.load(std::memory_order_relaxed);
   if (!will_write && !ranges.empty()) {
     // Both only grow.

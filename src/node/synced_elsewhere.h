@@ -21,6 +21,11 @@ class SyncedElsewhere {
   static constexpr size_t kMostNodes = 1024;  // of a further one each answer counts as a change
 
   uint64_t changes() const { return changes_.load(std::memory_order_seq_cst); }
+  // The nodes count anew, or may.
+  void start_over() {
+    for (auto& count : known_) count.store(0, std::memory_order_seq_cst);
+    changes_.fetch_add(1, std::memory_order_seq_cst);
+  }
   void learn(std::span<const Neighbours::Synced> answers) {
     for (const Neighbours::Synced& answer : answers) {
       const bool kept = answer.node < kMostNodes;

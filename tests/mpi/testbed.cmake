@@ -13,7 +13,7 @@ get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
 # MPICH 4.0 hangs in MPI_Finalize across hosts; the ABI has MPICH 5's launcher and library.
 list(FILTER tags EXCLUDE REGEX "^(mpich-4|abi-)")
 foreach(tag IN LISTS tags)
-  foreach(program IN ITEMS across_hosts handed_on_hosts past_log_hosts reread_hosts threads_hosts)
+  foreach(program IN ITEMS across_hosts handed_on_hosts past_log_hosts reread_hosts rested_hosts threads_hosts)
     add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
     target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program Threads::Threads)
     set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)

@@ -230,6 +230,29 @@ std::vector<Interval> random_covered(Random& random, uint64_t a, uint64_t bytes)
 }
 
 // Whoever asks first.
+TEST_F(Target, OneThatIsSetBackIsChangedByEveryLaterWrite) {
+  put("before");
+  auto target = open();
+  for (int i = 0; i < 100; i++) {
+    ASSERT_TRUE(target->write(0, "before", 6).ok());
+    auto left = target->set_back();
+    ASSERT_TRUE(left.ok()) << left.status().message();
+    EXPECT_EQ(open()->state(true).value(), *left);
+    ASSERT_TRUE(target->write(0, "before", 6).ok());
+    EXPECT_NE(open()->state(true).value(), *left);
+  }
+}
+
+TEST_F(Target, OneThatWasLaidDownIsTakenUpByAnother) {
+  put("before");
+  auto target = open();
+  target->lay_down();
+  EXPECT_FALSE(target->write(0, "lost", 4).ok());
+  target->take_up(open());
+  ASSERT_TRUE(target->write(0, "after!", 6).ok());
+  EXPECT_EQ(content(), "after!");
+}
+
 TEST_F(Target, ALossIsToldToAllWhoHaveWrittenBefore) {
   put("content");
   const auto file = open();

@@ -31,6 +31,7 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_TRUE(set_hint(hints, "pmio_log_size", "1GiB").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_durability", "always").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_background", "off").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_keep_closed", "off").ok());
   EXPECT_TRUE(set_hint(hints, "striping_unit", "1048576").ok());
   EXPECT_TRUE(set_hint(hints, "striping_factor", "4").ok());
   EXPECT_EQ(hints.mode, Mode::off);
@@ -38,6 +39,7 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_EQ(hints.log_bytes, 1u << 30);
   EXPECT_EQ(hints.durability, Durability::always);
   EXPECT_FALSE(hints.background);
+  EXPECT_FALSE(hints.keep_closed);
   EXPECT_EQ(hints.layout.striping_unit, 1048576u);
   EXPECT_EQ(hints.layout.striping_factor, 4u);
 }
