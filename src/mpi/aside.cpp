@@ -41,6 +41,11 @@ std::shared_ptr<File> logged_by_others(Handle& handle) {
 
 }  // namespace
 
+std::shared_ptr<File> logged_file(Handle& handle) {
+  std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
+  return file && file->ever_logged() ? file : nullptr;
+}
+
 int step_aside(Handle& handle) {
   mpi().Barrier(handle.comm);
   const Status drained = handle.file->drain();
@@ -61,18 +66,16 @@ int step_aside(Handle& handle) {
   return code;
 }
 
-Answer settle(Handle& handle, bool will_write, bool collective, std::shared_ptr<File>* settled) {
+Answer settle(Handle& handle, bool will_write, bool collective) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
-  std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
-  if (!file || !file->ever_logged()) return std::nullopt;
+  const std::shared_ptr<File> file = logged_file(handle);
+  if (!file) return std::nullopt;
   const Status drained = file->drain_all_nodes(will_write);
   if (will_write) file->forget_cache();
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);
     if (!collective) return code;
     handle.unsettled = code;
-  } else if (settled != nullptr) {
-    *settled = std::move(file);
   }
   return std::nullopt;
 }

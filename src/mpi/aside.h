@@ -15,10 +15,12 @@ int step_aside(Handle& handle);
 // Before a call on a handle that does not log goes to the library: what other handles have logged to the file
 // is drained, so that the call sees it, and nothing older overwrites what it writes. will_write: bytes that
 // were drained earlier are not served from the log any more. Local; a look-up only where some rank has begun
-// to log to some file since the last one. *file: the file where somebody has logged to it and all is drained.
-// What cannot be drained is an error, which has been through the error handler: a call of this rank alone
-// must return it in the place of the library's; a collective one goes on, and Handle::unsettled has the
-// error.
-Answer settle(Handle& handle, bool will_write, bool collective, std::shared_ptr<File>* file = nullptr);
+// to log to some file since the last one. What cannot be drained is an error, which has been through the
+// error handler: a call of this rank alone must return it in the place of the library's; a collective one
+// goes on, and Handle::unsettled has the error.
+Answer settle(Handle& handle, bool will_write, bool collective);
+
+// The file of a handle that does not log, where some rank has logged to it.
+std::shared_ptr<File> logged_file(Handle& handle);
 
 }  // namespace pmio

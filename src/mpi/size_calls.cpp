@@ -27,12 +27,16 @@ int drain_together(Handle& handle) {
 
 Answer file_set_size(Handle& handle, MPI_Offset size) {
   if (!handle.logs) {
-    // All is drained, so that the file's own size counts from here on.
-    std::shared_ptr<File> file;
-    (void)settle(handle, true, true, &file);
-    if (file) file->truncated();
+    (void)settle(handle, true, true);
+    const int code = next_functions.File_set_size.next()(handle.real, size);
+    // What ranks have logged meanwhile may have been drained and cut off.
+    if (const std::shared_ptr<File> file = logged_file(handle)) {
+      file->truncated();
+      file->forget_cache();
+    }
+    return told_by_library(handle, code);
   }
-  if (!handle.logs || size < 0 || !handle.can_write()) return std::nullopt;
+  if (size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
   handle.file->truncated_here();
@@ -41,7 +45,7 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
   // The library does it on one node; another node's client of the file system may go on with the old size.
   if (code == MPI_SUCCESS && handle.file->spans_nodes())
     (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));
-  // A rank that went ahead could log bytes that another rank's `truncated_here` forgets.
+  // Across nodes a rank that went ahead could write bytes that another rank cuts off again.
   mpi().Barrier(handle.comm);
   return code;
 }

@@ -49,16 +49,31 @@ Status File::Impl::publish(uint64_t stamp, uint64_t end) {
   appends.records += unpublished;
   cell->appended.store(segment.first.load(std::memory_order_relaxed) + last.writer.records(),
                        std::memory_order_release);
-  raise_logged_end(end);  // who sees it sees that something is not drained (truncated_here)
+  raise_logged_end(end);
   unpublished = 0;
   return {};
 }
 
+// Behind `published`: where the rank does not know of a truncation yet, the record is found by that.
 void File::Impl::raise_logged_end(uint64_t end) {
+  if (cell->truncations.load(std::memory_order_relaxed) !=
+      control->truncations.load(std::memory_order_relaxed)) [[unlikely]] {
+    begin_logged_end();
+    if (neighbours == nullptr) return;  // else it may have been written through
+  }
   // Across nodes other threads of this rank may write through meanwhile.
   if (neighbours != nullptr) return raise_to(cell->logged_end, end);
   if (end > cell->logged_end.load(std::memory_order_relaxed))
     cell->logged_end.store(end, std::memory_order_release);
+}
+
+// After a truncation: of what was drained before it nothing counts, of what is still to come all.
+void File::Impl::begin_logged_end() {
+  const std::lock_guard lock(logged_end_mutex);
+  const uint64_t truncations = control->truncations.load(std::memory_order_acquire);
+  if (cell->truncations.load(std::memory_order_relaxed) == truncations) return;
+  cell->logged_end.store(index->undrained_end(job->options.rank), std::memory_order_release);
+  cell->truncations.store(truncations, std::memory_order_release);
 }
 
 void File::Impl::note(uint64_t begin, uint64_t end) {

@@ -65,8 +65,7 @@ static void take_over(FileControl& control) {
   RobustLock lock(control.index_mutex);
   conceal_all(control);
   if (has_undrained(control)) return;
-  for (uint32_t rank = 0; rank < control.ranks; rank++)
-    control.cells[rank].logged_end.store(0, std::memory_order_release);
+  control.truncations.fetch_add(1, std::memory_order_acq_rel);
 }
 
 Result<std::unique_ptr<Region>> Job::Impl::control_of(const File::Impl& file, const std::string& name) {

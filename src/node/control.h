@@ -3,8 +3,8 @@
 // anew since, it tells recovery how much was acknowledged, so that damage is not taken for a torn tail.
 //
 // Who may touch what:
-//   RankCell::appended, logged_end, opens, the owner's fields of SegmentCell: only the rank itself, with
-//   release stores; so a
+//   RankCell::appended, logged_end, truncations, opens, the owner's fields of SegmentCell: only the rank
+//   itself, with release stores; so a
 //     write touches no cache line that another rank writes.
 //   SegmentCell::merged, FileControl::run_tables: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
@@ -45,7 +45,7 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
-constexpr uint64_t kControlMagic = 0x444c5443494f4d50;  // "PMIOCTLD"
+constexpr uint64_t kControlMagic = 0x454c5443494f4d50;  // "PMIOCTLE"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -80,19 +80,23 @@ constexpr uint32_t progress_calls(uint64_t progress) { return static_cast<uint32
 constexpr bool progress_later(uint64_t progress) { return (progress & 1) != 0; }
 
 // What different processes write lies on different cache lines.
-struct alignas(64) RankCell {        // NOLINT(clang-analyzer-optin.performance.Padding)
-  std::atomic<uint64_t> appended;    // records published since the control block was made
-  std::atomic<uint64_t> logged_end;  // end of the last logged byte of the file, 0: none
-  std::atomic<uint32_t> attached;    // 1 while the rank has the file open
-  std::atomic<int32_t> process;      // pid, to see whether it lives
-  std::atomic<uint32_t> cells;       // cells [0, cells) may be in use
-  // Where ranks are on several nodes: collective write calls begun and finished; and, odd while it logs an
-  // independent write, from before it takes the stamp until the record is published.
+struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Padding)
+  std::atomic<uint64_t> appended;  // records published since the control block was made
+  // End of the last byte of the file that has been logged, 0: none. What was in the target when it was cut
+  // does not count, for as many cuts as `truncations` says: where these are not all, what the rank has not
+  // drained yet has to be looked through (File::Impl::logged_end).
+  std::atomic<uint64_t> logged_end;
+  std::atomic<uint32_t> attached;  // 1 while the rank has the file open
+  std::atomic<int32_t> process;    // pid, to see whether it lives
+  std::atomic<uint32_t> cells;     // cells [0, cells) may be in use
+  // Where ranks are on several nodes: odd while it logs an independent write, from before it takes the stamp
+  // until the record is published; and collective write calls begun and finished.
+  std::atomic<uint32_t> logging;
   std::atomic<uint64_t> begun;
   std::atomic<uint64_t> completed;
-  std::atomic<uint32_t> logging;
   // The same: while it reads the target, changes_seen and one more; else 0 (File::Impl::read_gaps).
   std::atomic<uint64_t> reading;
+  std::atomic<uint64_t> truncations;  // those that logged_end knows of; stored behind it
   // So many of `appended`, from the first on, are in the target, and in runs (count_records).
   alignas(64) std::atomic<uint64_t> drained_records;
   std::atomic<uint64_t> merged_records;
@@ -158,12 +162,14 @@ struct FileControl {
   // Of the file, but for what has been logged or written through since; UINT64_MAX: only the file system
   // knows, and its clients may be behind each other.
   std::atomic<uint64_t> known_size;
+  // How often the target has been cut. On a cache line that is seldom written, for every write looks at it.
+  alignas(64) std::atomic<uint64_t> truncations;
   // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
   // the log, or somebody has written without asking, or changed the size; counted by whoever hears of it, who
   // must not wait for those that make use of it: they may just be asking another node.
   // foreign_leases: how often another node has asked before it logged independent writes. clock: of the
   // stamps (log/call_stamp.h); raised by whoever hears of a later one.
-  Unsynced unsynced;
+  alignas(64) Unsynced unsynced;
   Leases leases;
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint64_t> foreign_leases;

@@ -91,9 +91,7 @@ Status Drainer::discard() {
   // What counts as drained now is not in the target: none of it may be served.
   RobustLock index_lock(control->index_mutex);
   control->floor.store(newest_drained(*control), std::memory_order_release);
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    control->cells[rank].logged_end.store(0, std::memory_order_relaxed);
-  }
+  control->truncations.fetch_add(1, std::memory_order_acq_rel);
   return {};
 }
 
@@ -254,6 +252,14 @@ void Drainer::count_round_locked(const std::vector<LedgerEntry>& marks) {
   count_records(*control);
   control->updates_counted.store(control->ledger_updates.load(std::memory_order_relaxed),
                                  std::memory_order_release);
+}
+
+// Between two rounds a record counts as drained, and the target has or had it, or it will be written as a
+// whole. A round that went on meanwhile would have written some bytes before the cut and count them after it.
+void Drainer::note_truncation() {
+  const RobustLock lock(parts_.control->drain_mutex);
+  count_last_round();
+  parts_.control->truncations.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Drainer::count_last_round() {

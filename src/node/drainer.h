@@ -47,6 +47,8 @@ class Drainer {
   void note_foreign_write();
   // Counts as drained what the ledger says, where a leader has died while it did so.
   void count_last_round();
+  // Notes that the target has been cut: what was drained before does not count for the end of the file.
+  void note_truncation();
   // Some local process that has the file open is gone.
   bool some_rank_died() const;
 

@@ -105,8 +105,21 @@ void File::see_what_others_did() {
     RobustLock lock(impl_->control->index_mutex);
     conceal_all(*impl_->control);
   }
-  const Result<uint64_t> size = impl_->target->size_bytes();
-  if (size.ok() && size.value() < impl_->logged_end()) truncated_here();
+  if (impl_->is_cut()) truncated_here();
+}
+
+// Whether the target ends before something that a local rank had drained to it, since the last time that
+// somebody noticed.
+bool File::Impl::is_cut() const {
+  std::vector<uint64_t> ends(control->ranks);
+  for (uint32_t rank = 0; rank < control->ranks; rank++) ends[rank] = noted_end(rank);
+  const Result<uint64_t> size = target->size_bytes();
+  if (!size.ok()) return false;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    // Else it is still to come.
+    if (ends[rank] > size.value() && index->undrained_end(rank, ends[rank]) < ends[rank]) return true;
+  }
+  return false;
 }
 
 Status File::sync_target() {
@@ -156,17 +169,12 @@ void File::truncated() {
 }
 
 void File::truncated_here() {
-  impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
-    RankCell& cell = impl_->control->cells[rank];
-    // A rank with undrained bytes is not inside this call: what it logged is still to come. Its end is loaded
-    // first, and raised last.
-    uint64_t end = cell.logged_end.load(std::memory_order_acquire);
-    if (cell.appended.load(std::memory_order_acquire) ==
-        cell.drained_records.load(std::memory_order_acquire)) {
-      cell.logged_end.compare_exchange_strong(end, 0, std::memory_order_release);
-    }
-  }
+  FileControl& control = *impl_->control;
+  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  if (spans_nodes())  // a round, which looks at this when it ends, may wait for this rank
+    control.truncations.fetch_add(1, std::memory_order_acq_rel);
+  else
+    impl_->drainer->note_truncation();
 }
 
 Status File::discard() {

@@ -134,8 +134,8 @@ class File {
   void forget_cache();
   // From all ranks, none of which is writing: the size is this.
   void set_known_size(uint64_t bytes);
-  // The target is about to be cut, and all is drained: forget the logged ends of this node's ranks that are
-  // in the call. From all ranks.
+  // The target has been cut, after a drain: the end of the file is the target's, or that of what is still to
+  // be drained, of calls that came in between. From all ranks.
   void truncated_here();
   // The same, from some ranks only: the other nodes are told.
   void truncated();

@@ -225,7 +225,14 @@ struct File::Impl {
   Status read_batch(PatternCursor& memory, std::byte* buffer);
   Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
                     uint64_t size, uint64_t* got);
-  uint64_t logged_end() const;  // over all local ranks
+  // As RankCell::logged_end says; 0 where the rank has logged nothing since the file was cut, as far as it
+  // knows. Over all local ranks it is never more than logged_end.
+  uint64_t noted_end(uint32_t rank) const;
+  uint64_t noted_end() const;
+  // Over all local ranks, with a look at the logs where that is needed. What is drained meanwhile is missing:
+  // who needs the size of the file asks for the target's afterwards.
+  uint64_t logged_end() const;
+  bool is_cut() const;
   // All that was published here before is in the target on return; room: and what is of a call that is not
   // finished.
   Status drain_log(bool room);
@@ -267,6 +274,8 @@ struct File::Impl {
   Status write_batch(std::span<const Vector> ranges, PatternCursor& memory, const std::byte* buffer);
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
   void raise_logged_end(uint64_t end);
+  void begin_logged_end();
+  std::mutex logged_end_mutex;  // of begin_logged_end, which only across nodes has more than one thread
 };
 
 }  // namespace pmio

@@ -55,6 +55,9 @@ class FileIndex {
   uint64_t unmerged() const;
   // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.
   Status scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found);
+  // The end of the last byte that a rank has published and that is not in the target yet; 0: of none. It is
+  // not looked for beyond one that is `enough`.
+  uint64_t undrained_end(uint32_t rank, uint64_t enough = UINT64_MAX) const;
   // Whether to merge first costs no more than the calls of scan_tail, one after each of this, since it was
   // last true. What a rank wrote in ascending order is searched, not scanned.
   bool merge_is_due();

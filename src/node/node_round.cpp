@@ -86,6 +86,7 @@ Status NodeRound::open(CallStamp cut) {
   PMIO_TRY(impl.await_announced());
   // Before any node writes what was logged: the file system must not bring this back over later bytes.
   losses_ = impl.target->losses();
+  truncations_ = impl.control->truncations.load(std::memory_order_acquire);
   PMIO_TRY(impl.control->unsynced.sync(*impl.target));
   PMIO_TRY(impl.mark.writing());
   PMIO_TRY(drainer.begin_round(false, &leftover_, &marks_));
@@ -185,11 +186,25 @@ Status NodeRound::conceal(std::span<const Foreign> foreign) {
   return {};
 }
 
+// Where the target was cut during the round, only the file system knows what of it has been cut off. Ranks
+// that have written since have taken the round's records for what is still to come.
+void NodeRound::note_truncation() {
+  FileControl& control = *file_->impl_->control;
+  if (control.truncations.load(std::memory_order_acquire) == truncations_) return;
+  control.known_size.store(UINT64_MAX, std::memory_order_release);
+  {
+    RobustLock index_lock(control.index_mutex);
+    conceal_all(control);
+  }
+  control.truncations.fetch_add(1, std::memory_order_acq_rel);
+}
+
 Status NodeRound::finish(std::span<const Foreign> foreign) {
   PMIO_TRY(conceal(foreign));
   File::Impl& impl = *file_->impl_;
   impl.control->closing.store(1, std::memory_order_release);
   PMIO_TRY(impl.drainer->finish_round(marks_, leftover_));
+  note_truncation();
   impl.control->error.store(0, std::memory_order_release);
   count(impl.job->counters.drain_rounds);
   lock_.reset();

@@ -74,11 +74,13 @@ class NodeRound {
   Status open(CallStamp cut);
   Status find_windows();
   Status conceal(std::span<const Foreign> foreign);
+  void note_truncation();
 
   std::shared_ptr<File> file_;
   std::unique_ptr<RobustLock> lock_;
   CallStamp cut_ = 0;
-  uint64_t losses_ = 0;  // TargetFile::losses, before anything is written
+  uint64_t truncations_ = 0;  // FileControl::truncations, before anything is written
+  uint64_t losses_ = 0;       // TargetFile::losses, before anything is written
   FileIndex::Leftover leftover_;
   std::vector<LedgerEntry> marks_;
   RoundRuns runs_;

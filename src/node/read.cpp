@@ -113,20 +113,35 @@ Status File::Impl::read_contiguous(uint64_t offset, std::byte* data, uint64_t by
   return {};
 }
 
+uint64_t File::Impl::noted_end(uint32_t rank) const {
+  const RankCell& of_rank = control->cells[rank];
+  const uint64_t truncations = of_rank.truncations.load(std::memory_order_acquire);
+  if (truncations != control->truncations.load(std::memory_order_acquire)) return 0;
+  return of_rank.logged_end.load(std::memory_order_acquire);
+}
+
+uint64_t File::Impl::noted_end() const {
+  uint64_t end = 0;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) end = std::max(end, noted_end(rank));
+  return end;
+}
+
 uint64_t File::Impl::logged_end() const {
   uint64_t end = 0;
   for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    end = std::max(end, control->cells[rank].logged_end.load(std::memory_order_acquire));
+    const uint64_t noted = noted_end(rank);
+    end = std::max(end, noted != 0 ? noted : index->undrained_end(rank));
   }
   return end;
 }
 
 Result<uint64_t> File::size_bytes_here() const {
   const uint64_t known = impl_->control->known_size.load(std::memory_order_acquire);
-  if (spans_nodes() && known != UINT64_MAX) return std::max(impl_->logged_end(), known);
+  const uint64_t logged = impl_->logged_end();  // before the target's, which has what is drained meanwhile
+  if (spans_nodes() && known != UINT64_MAX) return std::max(logged, known);
   auto size = impl_->target->size_bytes(spans_nodes());
   if (!size.ok()) return size.status();
-  return std::max(impl_->logged_end(), *size);
+  return std::max(logged, *size);
 }
 
 Result<uint64_t> File::size_bytes() {
@@ -179,7 +194,7 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
       end = std::max(end, *here);
     }
     n = offset >= end ? 0 : std::min(bytes, end - offset);
-  } else if (offset + bytes > impl.logged_end()) {  // else the end of the file need not be asked for
+  } else if (offset + bytes > impl.noted_end()) {  // else the end of the file need not be asked for
     auto size = size_bytes();
     if (!size.ok()) return size.status();
     n = offset >= *size ? 0 : std::min(bytes, *size - offset);

@@ -1,4 +1,6 @@
-// Searching what is published and not merged yet.
+// Searching what is published and not merged, or not drained, yet.
+#include <algorithm>
+
 #include "drain/search.h"
 #include "log/segment.h"
 #include "node/index.h"
@@ -72,6 +74,37 @@ bool FileIndex::merge_is_due() {
     return false;
   scanned_ = searched_ = 0;
   return true;
+}
+
+uint64_t FileIndex::undrained_end(uint32_t rank, uint64_t enough) const {
+  const RankCell& of_rank = control_->cells[rank];
+  if (of_rank.appended.load(std::memory_order_acquire) ==
+      of_rank.drained_records.load(std::memory_order_acquire)) {
+    return 0;
+  }
+  uint64_t end = 0;
+  for (uint32_t c = of_rank.cells.load(std::memory_order_acquire); c-- > 0 && end < enough;) {
+    const SegmentCell& cell = of_rank.segments[c];
+    const uint64_t salt = cell.salt.load(std::memory_order_acquire);
+    if (salt == 0) continue;
+    const uint32_t drained = cell.drained.load(std::memory_order_acquire);
+    const uint32_t published = cell.published.load(std::memory_order_acquire);
+    if (drained >= published) continue;
+    const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+    uint64_t of_cell = 0;
+    if (bytes.size() < (uint64_t{published} + 1) * sizeof(LogRecord)) {
+      // It cannot be mapped. Nothing in it goes beyond this.
+      of_cell = cell.end.load(std::memory_order_relaxed);
+    } else {
+      const Records records(bytes);
+      for (uint32_t i = published; i-- > drained && of_cell < enough;)
+        of_cell = std::max(of_cell, end_of(records[i]));
+    }
+    // Given back meanwhile: all of it is drained, and what was looked at may be something else.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (cell.salt.load(std::memory_order_relaxed) == salt) end = std::max(end, of_cell);
+  }
+  return end;
 }
 
 Status FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {

@@ -5,7 +5,7 @@ get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
 find_package(Threads REQUIRED)
 
 foreach(tag IN LISTS tags)
-  foreach(program IN ITEMS threads many_files names deleted error_handlers handed_on beside sessions spawned hints)
+  foreach(program IN ITEMS threads many_files names deleted error_handlers handed_on beside resized sessions spawned hints)
     add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
     target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program Threads::Threads)
     set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
@@ -18,7 +18,7 @@ foreach(tag IN LISTS tags)
     # Fewer segments in the log than threads.
     pmio_add_script_test(threads.${level} ${tag} compare_runs.py --log-size 64K --program threads ${level} ${plain})
   endforeach()
-  foreach(program IN ITEMS names deleted handed_on beside hints)
+  foreach(program IN ITEMS names deleted handed_on beside resized hints)
     pmio_add_script_test(${program} ${tag} compare_runs.py --program ${program})
   endforeach()
   # MPICH ends a program whose handler is called for MPI_FILE_NULL.

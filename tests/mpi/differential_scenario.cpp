@@ -153,6 +153,8 @@ void Scenario::open_one(uint64_t seed) {
   handle.view = byte_view(ranks_);
   MPI_Info info = random_info(random);
   const Group& group = groups_[handle.group];
+  // Where it opens at the end of the file, nobody is still moving that by the write that came before.
+  if (handle.amode & MPI_MODE_APPEND) MPI_Barrier(MPI_COMM_WORLD);
   int error = MPI_SUCCESS;
   for (int turn = 0; turn < (takes_turns(handle) ? group.count : 1); turn++) {
     if (!takes_turns(handle) || turn == group.mine)

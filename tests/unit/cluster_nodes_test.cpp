@@ -249,6 +249,15 @@ class ClusterTest : public testing::Test {
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_TRUE(got == found.size() && found == oracle_.bytes) << "read by rank " << rank;
   }
+  // As a handle of one rank alone does it, which is handed on.
+  void cut(uint32_t rank, uint64_t bytes) {
+    std::filesystem::resize_file(path_, bytes);
+    members_[rank].file->truncated();
+    members_[rank].file->forget_cache();
+  }
+  void expect_size(uint64_t bytes) {
+    for (const auto& member : members_) EXPECT_EQ(*member.file->size_bytes(), bytes);
+  }
   void expect_file() const { EXPECT_TRUE(contents(path_) == oracle_.bytes); }
   Status drain(uint32_t rank) { return members_[rank].file->drain(); }
   void drain_all() {
@@ -689,10 +698,48 @@ TEST_F(ClusterTest, WhoAsksCanBeToldToForget) {
 TEST_F(ClusterTest, WhatOneRankCutsIsShorterForAll) {
   write_all(1, 10'000);
   ASSERT_TRUE(drain(0).ok());
-  members_[1].file->forget_cache();
-  members_[1].file->truncated();
-  std::filesystem::resize_file(path_, 100);
-  for (const auto& member : members_) EXPECT_EQ(*member.file->size_bytes(), 100u);
+  cut(1, 100);
+  expect_size(100);
+}
+
+TEST_F(ClusterTest, WhatOneRankCutsIsShorterForAllWhileAnotherGoesOn) {
+  write_all(1, 10'000);
+  ASSERT_TRUE(drain(0).ok());
+  const std::vector<std::byte> data(10);
+  ASSERT_TRUE(write_independent(1, 0, data).ok());
+  cut(2, 100);
+  expect_size(100);
+  ASSERT_TRUE(write_independent(1, 10, data).ok());
+  expect_size(100);
+  ASSERT_TRUE(write_independent(1, 95, data).ok());
+  expect_size(105);
+  drain_all();
+  expect_size(105);
+  EXPECT_EQ(contents(path_).size(), 105u);
+}
+
+// Written, cut off, and counted as drained afterwards.
+TEST_F(ClusterTest, WhatIsCutDuringARoundIsNotStillToCome) {
+  write_all(1, 10'000);
+  ASSERT_TRUE(drain(0).ok());
+  const std::vector<std::byte> data(10);
+  ASSERT_TRUE(write_independent(1, 20'000, data).ok());
+  auto round = NodeRound::begin(members_[0].file, call_stamp(1, members_[0].file->clock()));
+  ASSERT_TRUE(round.ok());
+  ASSERT_EQ((*round)->windows().size(), 1u);
+  NodeRound::Stream stream;
+  bool overlap = false;
+  ASSERT_TRUE((*round)->write(stream, 0, {}, &overlap).ok());
+  cut(1, 100);
+  ASSERT_TRUE(write_independent(1, 0, data).ok());
+  ASSERT_TRUE((*round)->sync().ok());
+  ASSERT_TRUE((*round)->finish({}).ok());
+  (*round)->end();
+  round->reset();
+  expect_size(100);
+  drain_all();
+  expect_size(100);
+  EXPECT_EQ(contents(path_).size(), 100u);
 }
 
 TEST_F(ClusterTest, SharedPointersAreOfAllNodes) {
