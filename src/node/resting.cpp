@@ -68,9 +68,8 @@ void File::Impl::wake(std::unique_ptr<TargetFile> opened) {
   target->take_up(std::move(opened));
   reader.reset();
   woken = true;
-  // All ranks are in the open: nobody has logged anything since the close.
-  for (uint32_t rank = 0; rank < control->ranks; rank++)
-    control->cells[rank].logged_end.store(0, std::memory_order_release);
+  // It may have been cut. All ranks are in the open, and nobody has logged anything since the close.
+  control->truncations.fetch_add(1, std::memory_order_acq_rel);
   control->known_size.store(UINT64_MAX, std::memory_order_release);
   control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   auto now = target->state(true);
