@@ -55,7 +55,8 @@ bool shows_other_nodes(std::string_view file_system) {
 bool tells_of_writes(std::string_view file_system) {
   // Of one node, and those whose servers call back from a client what it knows of a file's times before they
   // answer another one.
-  constexpr std::array<std::string_view, 6> kKnown{"ext4", "xfs", "btrfs", "tmpfs", "ceph", "fuse.ceph-fuse"};
+  constexpr std::array<std::string_view, 7> kKnown{"ext4",    "xfs",  "btrfs",         "tmpfs",
+                                                   "overlay", "ceph", "fuse.ceph-fuse"};
   return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
 }
 

@@ -152,6 +152,11 @@ void Job::Impl::leave_file(File::Impl& file) {
     RobustLock index_lock(file.control->index_mutex);
     file.index->remove_all_locked();
   }
+  // A file that has got this one's inode number may have all these names by now (control_of).
+  if (auto named = medium->open("file-" + file.key, true); named.ok()) {
+    const auto& control = *reinterpret_cast<const FileControl*>((*named)->data());
+    if (!same_file(control.target, file.identity)) return;
+  }
   (void)medium->remove("file-" + file.key);
   (void)medium->remove("layout-" + file.key);
   // Without its segments the ledger has nothing to say; with them recovery needs it.
