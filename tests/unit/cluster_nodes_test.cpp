@@ -1084,14 +1084,32 @@ TEST_F(ClusterRestTest, OneThatRestsOnSomeRanksOnlyIsRightOnAll) {
     open_all_again();
     for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
   }
-  // Ranks that are new to the file, and past the log.
-  const std::vector<std::byte> data(5000, std::byte{9});
+  close_all();
+  expect_file();
+}
+
+// Nodes that want the same window write past their logs, and count it: anew, where none of a node's ranks has
+// let the file rest.
+TEST_F(ClusterRestTest, WhatIsWrittenPastTheLogIsSeenByOthersWhereOneHasForgotten) {
+  const auto contend = [this](uint32_t times) {
+    for (uint32_t i = 0; i < times * kNodes; i++) {
+      const std::vector<std::byte> data(5000, std::byte(1 + random_() % 255));
+      ASSERT_TRUE(write_independent(i % kNodes * kRanksOfNode, 0, data).ok());
+      oracle_.write(0, data.data(), data.size());
+      for (uint32_t reader = 0; reader < kRanks; reader++) expect_read(reader);
+    }
+  };
+  write_windows(1);
+  contend(6);
+  drain_all();
+  const auto state = members_[0].file->state_to_rest();
   for (uint32_t rank = 0; rank < kRanks; rank++) {
-    const uint64_t offset = window_of((rank + 1) % kRanks);
-    ASSERT_TRUE(write_independent(rank, offset, data).ok());
-    oracle_.write(offset, data.data(), data.size());
-    for (uint32_t reader = 0; reader < kRanks; reader++) expect_read(reader);
+    const bool lets_go = rank / kRanksOfNode == 1;
+    ASSERT_TRUE(members_[rank].file->release(lets_go ? std::nullopt : state).ok());
+    members_[rank].file.reset();
   }
+  open_all_again();
+  contend(3);
   close_all();
   expect_file();
 }
