@@ -79,7 +79,7 @@ bool dies_with(const Handle& handle) {
 // Collective, after all have drained: the file as it is left, where it may rest until it is opened again.
 // Nobody returns before its times are set back, which would hide what others write.
 std::optional<FileState> settle_for_rest(Handle& handle, bool drained) {
-  if (!handle.file->spans_nodes() || handle.file->has_other_handles()) return {};
+  if (!handle.file->spans_nodes()) return {};
   struct {
     int64_t may_rest = 0;
     FileState state;

@@ -52,7 +52,8 @@ void Background::look() {
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
   job_->pool->prefault(job_->pool->wanted_ahead(static_cast<uint32_t>(tables)));
-  const bool filling = job_->pool->in_use() * 2 > job_->pool->limit();
+  const uint32_t used = job_->pool->in_use(), resting = job_->resting_segments();
+  const bool filling = (used - std::min(used, resting)) * 2 > job_->pool->limit();
   for (const auto& known : files) {
     if (const auto file = known.lock()) file->background_drain(filling, kIdleNs, kRetryNs);
   }

@@ -184,7 +184,8 @@ Status File::discard() {
 
 std::optional<FileState> File::state_to_rest() {
   const TargetFile& target = *impl_->target;
-  if (!spans_nodes() || !impl_->job->options.keep_closed || !tells_of_writes(file_system_of(target.fd())))
+  if (has_other_handles() || !impl_->job->options.keep_closed ||
+      !tells_of_writes(file_system_of(target.fd())))
     return {};
   // Of a file that the job has not changed since the open the times are left alone.
   const bool changed = finished_cut() != impl_->opened_cut;

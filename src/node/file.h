@@ -145,8 +145,8 @@ class File {
   // drained. Where a drain error is pending the segments stay, and the error is returned as kept_in_log.
   // closed: what the file is like, as set_back has left it, where it may rest (node/resting.cpp).
   Status release(const std::optional<FileState>& closed = {});
-  // From one rank, when all have drained and none has another handle: for release on all. Nothing where the
-  // file may not rest.
+  // Of several nodes, from one rank, when all have drained: for release on all. Nothing where the file may
+  // not rest.
   std::optional<FileState> state_to_rest();
   // Whether the file rested since its last close, on this rank.
   bool has_rested() const;

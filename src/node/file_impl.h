@@ -61,7 +61,8 @@ struct Job::Impl {
   // files_mutex held. The file that rests, with the target that has been opened for it; nullptr: none does.
   std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
                              std::unique_ptr<TargetFile>& target);
-  bool recycle_resting();  // frees a segment of a file that rests
+  bool recycle_resting();       // frees a segment of a file that rests
+  uint32_t resting_segments();  // as far as nobody is just freeing them
   Result<SegmentPool::Segment*> acquire_segment();
   // Drains all files of this process.
   Status drain_all();  // across nodes: what can be, without waiting for ranks that have not come so far

@@ -11,7 +11,7 @@
 
 namespace pmio {
 
-constexpr size_t kMostResting = 8;  // of a process
+constexpr size_t kMostResting = 4;  // of a process
 
 void Job::Impl::rest(std::shared_ptr<File> file, std::shared_ptr<File>* dropped) {
   resting.push_back(std::move(file));
@@ -48,6 +48,16 @@ bool Job::Impl::recycle_resting() {
     std::unique_lock lock(file->impl_->append_mutex, std::try_to_lock);
     return lock.owns_lock() && file->impl_->free_oldest_drained();
   });
+}
+
+uint32_t Job::Impl::resting_segments() {
+  std::lock_guard lock(files_mutex);
+  size_t segments = 0;
+  for (const auto& file : resting) {
+    std::unique_lock append_lock(file->impl_->append_mutex, std::try_to_lock);
+    if (append_lock.owns_lock()) segments += file->impl_->owned.size();
+  }
+  return static_cast<uint32_t>(segments);
 }
 
 Result<SegmentPool::Segment*> Job::Impl::acquire_segment() {
