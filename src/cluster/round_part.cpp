@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <deque>
 #include <future>
 #include <thread>
 
 #include "cluster/stream_order.h"
+#include "drain/visible.h"
 
 namespace pmio {
 
 constexpr size_t kMostAnswerBytes = 16 << 20;
+constexpr size_t kMostTold = 4;           // windows, each for another node
 constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
 
 struct RoundPart::Fetched {
@@ -41,6 +42,8 @@ void RoundPart::abandon() {
     over = std::move(round_);
   }
   while (over.use_count() > 1) std::this_thread::yield();  // its pieces are being read
+  std::lock_guard lock(mutex_);
+  told_.clear();
 }
 
 void RoundPart::look_after() {
@@ -224,17 +227,31 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   return {};
 }
 
+// Empty: none are known.
+std::vector<Piece> RoundPart::take_told(uint64_t window) {
+  const auto told =
+      std::find_if(told_.begin(), told_.end(), [=](const Told& one) { return one.window == window; });
+  if (told == told_.end()) return {};
+  std::vector<Piece> pieces = std::move(told->pieces);
+  told_.erase(told);
+  return pieces;
+}
+
 Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answer) {
   PiecesBody wanted{};
   if (!body.get(&wanted)) return nonsense();
   std::shared_ptr<NodeRound> round;
+  std::vector<Piece> found;
   {
     std::lock_guard lock(mutex_);
     if (file_ == file) round = round_;
+    if (round == nullptr) return {Code::io, "no such round", EPROTO};
+    found = take_told(wanted.window);
   }
-  if (round == nullptr) return {Code::io, "no such round", EPROTO};
-  std::vector<Piece> found;
-  PMIO_TRY(round->pieces(wanted.window, &found));
+  if (found.empty()) {
+    PMIO_TRY(round->pieces(wanted.window, &found));
+    drop_overwritten(window_bytes(wanted.window), &found);
+  }
   if (wanted.from > found.size()) return nonsense();
   std::vector<PieceBody> bodies;
   size_t at = wanted.from, bytes = 0;
@@ -245,6 +262,10 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
   answer->reserve(bytes + sizeof(PiecesAnswer) + sizeof(uint64_t));
   answer->put(PiecesAnswer{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
   for (size_t i = wanted.from; i < at; i++) answer->put_bytes({found[i].data, found[i].range.bytes()});
+  if (at == found.size()) return {};
+  std::lock_guard lock(mutex_);
+  told_.push_front({wanted.window, std::move(found)});
+  if (told_.size() > kMostTold) told_.pop_back();
   return {};
 }
 

@@ -2,6 +2,7 @@
 // Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -39,6 +40,10 @@ class RoundPart {
     uint64_t window = 0;
     const Share* share = nullptr;  // null: no other node has bytes of it
   };
+  struct Told {
+    uint64_t window = 0;
+    std::vector<Piece> pieces;
+  };
   struct Fetched;  // the others' pieces of one window
   struct Work;     // what the streams of a round share
   Result<NodeRound*> current(uint64_t file);
@@ -46,6 +51,7 @@ class RoundPart {
   void plan_work(const std::vector<Share>& shares, Work* work) const;
   Status write_stream(Leaders& leaders, Work& work);
   Result<Fetched> fetch(Leaders& leaders, const Share& share) const;
+  std::vector<Piece> take_told(uint64_t window);
   static Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
                             uint64_t* next);
 
@@ -55,6 +61,7 @@ class RoundPart {
   std::vector<std::unique_ptr<Leaders>> more_leaders_;  // no stream waits for another one's answers
   mutable std::mutex mutex_;                            // guards the pointer and what follows, not the round
   std::shared_ptr<NodeRound> round_;
+  std::deque<Told> told_;  // the last windows that others have been told a part of
   uint64_t file_ = 0;
   uint64_t number_ = 0;  // PlanBody::round
 };

@@ -156,7 +156,7 @@ class ClusterTest : public testing::Test {
     options.rank = rank;
     options.ranks = kRanks;
     options.ranks_here = kRanksOfNode;
-    options.capacity_bytes = kLogBytes;
+    options.capacity_bytes = log_bytes_;
     options.background = false;
     options.open_log = open_log_;
     auto job = Job::join(options);
@@ -255,6 +255,7 @@ class ClusterTest : public testing::Test {
     for (uint32_t rank = 0; rank < kRanks; rank++) ASSERT_TRUE(drain(rank).ok());
   }
 
+  uint64_t log_bytes_ = kLogBytes;
   LayoutHints layout_;
   MediumOpener open_log_ = open_medium;
   Scratch files_;
@@ -798,6 +799,75 @@ TEST_F(RoundPartTest, EndsWithItsCoordinator) {
   members_[0].cluster->stop();
   part_->look_after();
   EXPECT_TRUE(discards());
+}
+
+struct Told {
+  std::vector<PieceBody> bodies;
+  uint64_t bytes = 0, next = 0;
+};
+
+class RoundPartPiecesTest : public RoundPartTest {
+ protected:
+  RoundPartPiecesTest() { log_bytes_ = 64 << 20; }
+  void append(uint64_t call, uint64_t offset, std::span<const std::byte> data) {
+    const CallNumber number(0, static_cast<uint32_t>(call), false);
+    ASSERT_TRUE(members_[kRanksOfNode].file->append(offset, data.data(), data.size(), number).ok());
+  }
+  Told told(const PiecesBody& wanted) {
+    MessageWriter answer;
+    EXPECT_TRUE(pieces(wanted, &answer).ok());
+    MessageReader reader(answer.bytes());
+    PiecesAnswer head{};
+    Told told;
+    EXPECT_TRUE(reader.get(&head) && reader.get_list(&told.bodies));
+    told.next = head.next;
+    told.bytes = reader.left();
+    return told;
+  }
+};
+
+TEST_F(RoundPartPiecesTest, TellsOnlyWhatIsSeen) {
+  constexpr uint64_t kAt = 5 * kWindowBytes;
+  File& file = *members_[kRanksOfNode].file;
+  for (uint64_t call = 2; call < 12; call++) {
+    file.begin_call();
+    append(call, kAt + (call < 11 ? 0 : 100), std::vector<std::byte>(1000));
+    file.end_call();
+  }
+  ASSERT_TRUE(plan(call_stamp(12, 0)).ok());
+  const Told seen = told({5, 0});
+  EXPECT_EQ(seen.bytes, 1100u);
+  ASSERT_EQ(seen.bodies.size(), 2u);
+  std::vector<std::pair<int64_t, uint64_t>> stamps;  // of the piece at this byte
+  for (const PieceBody& body : seen.bodies)
+    stamps.emplace_back(body.range.offset - kAt, stamp_calls(body.stamp));
+  std::sort(stamps.begin(), stamps.end());
+  EXPECT_EQ(stamps, (std::vector<std::pair<int64_t, uint64_t>>{{0, 10}, {100, 11}}));
+}
+
+// Of more small pieces than a message has room for.
+TEST_F(RoundPartPiecesTest, TellsAWindowInParts) {
+  constexpr uint64_t kPieces = 400'000, kStride = 10;
+  const std::vector<std::byte> data(1);
+  File& file = *members_[kRanksOfNode].file;
+  file.begin_call();
+  for (uint64_t i = 0; i < kPieces; i++) append(2, 5 * kWindowBytes + i * kStride, data);
+  file.end_call();
+  ASSERT_TRUE(plan(call_stamp(3, 0)).ok());
+  std::vector<bool> came(kPieces);
+  uint64_t parts = 0, next = 0;
+  do {
+    const Told some = told({5, next});
+    for (const PieceBody& body : some.bodies) {
+      const uint64_t i = (static_cast<uint64_t>(body.range.offset) - 5 * kWindowBytes) / kStride;
+      ASSERT_FALSE(came[i]);
+      came[i] = true;
+    }
+    parts++;
+    next = some.next;
+  } while (next != 0);
+  EXPECT_GT(parts, 1u);
+  EXPECT_EQ(std::count(came.begin(), came.end(), true), kPieces);
 }
 
 TEST_F(RoundPartTest, GivesTheNextOneWay) {
