@@ -1,7 +1,6 @@
 #include "cluster/round_part.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <future>
 #include <thread>
@@ -14,19 +13,6 @@ namespace pmio {
 constexpr size_t kMostAnswerBytes = 16 << 20;
 constexpr size_t kMostTold = 4;           // windows, each for another node
 constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
-
-struct RoundPart::Fetched {
-  std::deque<std::vector<std::byte>> answers;  // what the pieces point into
-  std::vector<Piece> pieces;
-};
-
-struct RoundPart::Work {
-  std::vector<Task> tasks;  // in the order in which they are begun
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::mutex mutex;
-  std::vector<uint64_t> mixed;  // windows in which bytes were in more than one piece
-};
 
 Result<NodeRound*> RoundPart::current(uint64_t file) {
   std::lock_guard lock(mutex_);
@@ -97,9 +83,9 @@ bool RoundPart::read_shares(MessageReader body, std::vector<Share>* shares) cons
 
 // Its own windows, from a place of the file on that is another for every node, and so perhaps at another
 // server where nobody knows of servers; then those that it writes for others too.
-void RoundPart::plan_work(const std::vector<Share>& shares, Work* work) const {
+std::vector<WindowQueue::Window> RoundPart::plan_work(const std::vector<Share>& shares) const {
   const auto& windows = round_->windows();
-  std::vector<Task> tasks;
+  std::vector<WindowQueue::Window> mine;
   std::vector<WindowPlace> places;
   const size_t first = windows.size() * node_ / leaders_.count();
   for (size_t i = 0; i < windows.size(); i++) {
@@ -107,96 +93,37 @@ void RoundPart::plan_work(const std::vector<Share>& shares, Work* work) const {
     const auto share = std::lower_bound(shares.begin(), shares.end(), window.number,
                                         [](const Share& a, uint64_t number) { return a.window < number; });
     if (share != shares.end() && share->window == window.number) continue;
-    tasks.push_back({window.number, nullptr});
+    mine.push_back({window.number, {}});
     places.push_back({round_->server_of(window.number), window.whole()});
   }
   for (const Share& share : shares) {
     if (share.owner != node_) continue;
-    tasks.push_back({share.window, &share});
+    mine.push_back({share.window, share.nodes});
+    std::erase(mine.back().nodes, node_);
     places.push_back({round_->server_of(share.window), false});
   }
+  std::vector<WindowQueue::Window> ordered;
   for (const size_t position : stream_order(places, round_->servers(), node_, leaders_.count()))
-    work->tasks.push_back(tasks[position]);
+    ordered.push_back(std::move(mine[position]));
+  return ordered;
 }
 
-// What one answer brings. *next: the number of the first piece that is still missing; 0: none.
-Status RoundPart::take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
-                              uint64_t* next) {
-  fetched->answers.push_back(std::move(answer));
-  MessageReader reader(fetched->answers.back());
-  PiecesAnswer head{};
-  std::vector<PieceBody> bodies;
-  if (!reader.get(&head) || !reader.get_list(&bodies)) return nonsense();
-  for (const PieceBody& body : bodies) {
-    if (!sensible(body.range, wanted.window)) return nonsense();
-    const auto data = reader.get_bytes(body.range.bytes());
-    if (!reader.ok()) return nonsense();
-    fetched->pieces.push_back({body.range, body.stamp, static_cast<uint32_t>(body.rank), data.data()});
-  }
-  if (head.next != 0 && head.next <= wanted.from) return nonsense();
-  *next = head.next;
-  return {};
-}
-
-// From all nodes at once, a part of each at a time.
-Result<RoundPart::Fetched> RoundPart::fetch(Leaders& leaders, const Share& share) const {
-  Fetched fetched;
-  std::vector<uint32_t> nodes = share.nodes;
-  std::erase(nodes, node_);
-  std::vector<PiecesBody> wanted(nodes.size(), {share.window, 0});
-  while (!nodes.empty()) {
-    std::vector<MessageWriter> questions;
-    for (const PiecesBody& body : wanted) questions.push_back(MessageWriter().put(file_).put(body));
-    auto answers = leaders.ask_all(nodes, Request::pieces, questions);
-    size_t left = 0;
-    for (size_t i = 0; i < answers.size(); i++) {
-      if (!answers[i].ok()) return answers[i].status();
-      uint64_t next = 0;
-      PMIO_TRY(take_pieces(wanted[i], std::move(answers[i]).value(), &fetched, &next));
-      if (next == 0) continue;
-      nodes[left] = nodes[i];
-      wanted[left++] = {share.window, next};
-    }
-    nodes.resize(left);
-    wanted.resize(left);
-  }
-  return fetched;
-}
-
-// Takes windows until there are no more, or another stream has failed. What the others have of the next one
-// is fetched while this one is written.
-Status RoundPart::write_stream(Leaders& leaders, Work& work) {
+Status RoundPart::write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed) {
   NodeRound::Stream stream;
-  struct Begun {
-    const Task* task = nullptr;
-    std::future<Result<Fetched>> others;
-  };
-  const auto begin = [&] {
-    Begun begun;
-    const size_t next = work.next.fetch_add(1, std::memory_order_relaxed);
-    if (next >= work.tasks.size()) return begun;
-    begun.task = &work.tasks[next];
-    if (begun.task->share == nullptr) return begun;
-    begun.others = std::async(std::launch::async,
-                              [this, &leaders, task = begun.task] { return fetch(leaders, *task->share); });
-    return begun;
-  };
-  for (Begun next = begin(); next.task != nullptr && !work.failed.load(std::memory_order_relaxed);) {
-    Begun now = std::move(next);
-    Fetched fetched;
-    if (now.others.valid()) {
-      Result<Fetched> got = now.others.get();
-      if (!got.ok()) return got.status();
-      fetched = std::move(got.value());
-    }
-    next = begin();
+  WindowQueue::Window window;
+  Fetched others;
+  for (;;) {
+    const Result<bool> more = queue.take(&window, &others);
+    if (!more.ok()) return more.status();
+    if (!more.value()) return {};
     bool overlap = false;
-    PMIO_TRY(round_->write(stream, now.task->window, fetched.pieces, &overlap));
-    if (!overlap || now.task->share == nullptr) continue;
-    const std::lock_guard lock(work.mutex);
-    work.mixed.push_back(now.task->window);
+    PMIO_TRY(round_->write(stream, window.number, others.pieces, &overlap));
+    if (overlap && !window.nodes.empty()) mixed->push_back(window.number);
   }
-  return {};
+}
+
+Leaders& RoundPart::leaders_of_stream(size_t stream) {
+  return stream == 0 ? leaders_ : *more_leaders_[stream - 1];
 }
 
 Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer) {
@@ -204,26 +131,29 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   if (!round.ok()) return round.status();
   std::vector<Share> shares;
   if (!read_shares(body, &shares)) return nonsense();
-  Work work;
-  plan_work(shares, &work);
-  const auto run = [&](Leaders& leaders) {
-    Status status = write_stream(leaders, work);
-    if (!status.ok()) work.failed.store(true, std::memory_order_relaxed);
-    return status;
-  };
+  auto windows = plan_work(shares);
   // No more than there is work for.
   const size_t streams =
-      std::min<size_t>(streams_of_node(round_->servers(), leaders_.count()), work.tasks.size());
+      std::clamp<size_t>(windows.size(), 1, streams_of_node(round_->servers(), leaders_.count()));
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
+  WindowQueue queue(std::move(windows), streams, [&](const WindowQueue::Window& window, size_t turn) {
+    return fetch_pieces(leaders_of_stream(turn % streams), file, window.number, window.nodes);
+  });
+  std::vector<std::vector<uint64_t>> mixed(streams);
+  const auto run = [&](size_t stream) {
+    Status status = write_stream(queue, &mixed[stream]);
+    if (!status.ok()) queue.stop();
+    return status;
+  };
   std::vector<std::future<Status>> others;
-  for (size_t i = 0; i + 1 < streams; i++)
-    others.push_back(std::async(std::launch::async, run, std::ref(*more_leaders_[i])));
-  Status status = run(leaders_);
+  for (size_t i = 1; i < streams; i++) others.push_back(std::async(std::launch::async, run, i));
+  Status status = run(0);
   for (auto& other : others)
     if (Status of_other = other.get(); status.ok()) status = std::move(of_other);
   PMIO_TRY(status);
   PMIO_TRY(round_->sync());
-  answer->put_list(std::span<const uint64_t>(work.mixed));
+  for (size_t i = 1; i < streams; i++) mixed[0].insert(mixed[0].end(), mixed[i].begin(), mixed[i].end());
+  answer->put_list(std::span<const uint64_t>(mixed[0]));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/leaders.h"
+#include "cluster/window_queue.h"
 #include "node/job.h"
 #include "node/node_round.h"
 
@@ -36,24 +37,17 @@ class RoundPart {
     uint32_t owner = 0;
     std::vector<uint32_t> nodes;
   };
-  struct Task {
-    uint64_t window = 0;
-    const Share* share = nullptr;  // null: no other node has bytes of it
-  };
   struct Told {
     uint64_t window = 0;
     std::vector<Piece> pieces;
   };
-  struct Fetched;  // the others' pieces of one window
-  struct Work;     // what the streams of a round share
   Result<NodeRound*> current(uint64_t file);
   bool read_shares(MessageReader body, std::vector<Share>* shares) const;
-  void plan_work(const std::vector<Share>& shares, Work* work) const;
-  Status write_stream(Leaders& leaders, Work& work);
-  Result<Fetched> fetch(Leaders& leaders, const Share& share) const;
+  std::vector<WindowQueue::Window> plan_work(const std::vector<Share>& shares) const;
+  // Until there are no more. mixed: windows in which bytes were in more than one piece.
+  Status write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed);
+  Leaders& leaders_of_stream(size_t stream);
   std::vector<Piece> take_told(uint64_t window);
-  static Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
-                            uint64_t* next);
 
   Job& job_;
   Leaders& leaders_;
