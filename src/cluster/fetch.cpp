@@ -1,9 +1,15 @@
 #include "cluster/fetch.h"
 
+#include <cerrno>
 #include <utility>
+
+#include "peer/server.h"
 
 namespace pmio {
 namespace {
+
+// Whoever takes so long for nothing is given up like one that says nothing.
+constexpr unsigned kMostLost = 300 / kFrameSeconds;
 
 // What one answer brings. *next: the number of the first piece that is still missing; 0: none.
 Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
@@ -30,25 +36,37 @@ Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetc
 
 }  // namespace
 
-// A part of each at a time.
-Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window, std::vector<uint32_t> nodes) {
+// A part of each at a time. A leader disconnects who takes its answer too slowly (peer/server.h), as one does
+// that was stopped meanwhile: this question it may be asked again.
+Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window,
+                             std::span<const uint32_t> nodes) {
+  struct Open {
+    PiecesBody wanted;
+    unsigned lost = 0;  // answers to that
+  };
   Fetched fetched;
-  std::vector<PiecesBody> wanted(nodes.size(), {window, 0});
-  while (!nodes.empty()) {
+  std::vector<uint32_t> asked(nodes.begin(), nodes.end());
+  std::vector<Open> open(asked.size(), {{window, 0}});
+  while (!asked.empty()) {
     std::vector<MessageWriter> questions;
-    for (const PiecesBody& body : wanted) questions.push_back(MessageWriter().put(file).put(body));
-    auto answers = leaders.ask_all(nodes, Request::pieces, questions);
+    for (const Open& one : open) questions.push_back(MessageWriter().put(file).put(one.wanted));
+    auto answers = leaders.ask_all(asked, Request::pieces, questions);
     size_t left = 0;
     for (size_t i = 0; i < answers.size(); i++) {
-      if (!answers[i].ok()) return answers[i].status();
-      uint64_t next = 0;
-      PMIO_TRY(take_pieces(wanted[i], std::move(answers[i]).value(), &fetched, &next));
-      if (next == 0) continue;
-      nodes[left] = nodes[i];
-      wanted[left++] = {window, next};
+      Open one = open[i];
+      if (answers[i].ok()) {
+        uint64_t next = 0;
+        PMIO_TRY(take_pieces(one.wanted, std::move(answers[i]).value(), &fetched, &next));
+        if (next == 0) continue;
+        one = {{window, next}};
+      } else if (answers[i].status().system_errno() != ECONNRESET || ++one.lost >= kMostLost) {
+        return answers[i].status();
+      }
+      asked[left] = asked[i];
+      open[left++] = one;
     }
-    nodes.resize(left);
-    wanted.resize(left);
+    asked.resize(left);
+    open.resize(left);
   }
   return fetched;
 }

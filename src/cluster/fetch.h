@@ -19,6 +19,7 @@ struct Fetched {
 };
 
 // From all of them at once.
-Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window, std::vector<uint32_t> nodes);
+Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window,
+                             std::span<const uint32_t> nodes);
 
 }  // namespace pmio
