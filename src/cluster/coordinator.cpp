@@ -154,7 +154,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   }
   const Status status = carry_out(file, plan);
   const uint64_t error = status.ok() ? 0 : static_cast<uint64_t>(std::max(status.system_errno(), 1));
-  const MessageWriter over = MessageWriter().put(file).put(error);
+  const MessageWriter over = MessageWriter().put(file).put(EndBody{plan.round, error});
   const Status ended = tell(Request::end, {&over, 1}, nullptr);
   {
     // Who was given up, and has not been told, finds out by asking.
@@ -170,11 +170,11 @@ Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) {
   PMIO_TRY(tell(Request::plan, {&question, 1}, &answers));
   RoundPlan plan(leaders_->count());
   PMIO_TRY(plan.read(answers));
-  const MessageWriter work = plan.work(file);
+  const MessageWriter work = plan.work(file, begin.round);
   answers.clear();
   PMIO_TRY(tell(Request::write, {&work, 1}, &answers));
   PMIO_TRY(plan.read_mixed(answers));
-  const std::vector<MessageWriter> finish = plan.finish(file);
+  const std::vector<MessageWriter> finish = plan.finish(file, begin.round);
   Status finished = tell(Request::finish, finish, nullptr);
   if (!finished.ok()) broken_.insert(file);
   return finished;

@@ -38,15 +38,15 @@ Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetc
 
 // A part of each at a time. A leader disconnects who takes its answer too slowly (peer/server.h), as one does
 // that was stopped meanwhile: this question it may be asked again.
-Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window,
+Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, const PiecesBody& first,
                              std::span<const uint32_t> nodes) {
   struct Open {
     PiecesBody wanted;
-    unsigned lost = 0;  // answers to that
+    unsigned lost;  // answers to that
   };
   Fetched fetched;
   std::vector<uint32_t> asked(nodes.begin(), nodes.end());
-  std::vector<Open> open(asked.size(), {{window, 0}});
+  std::vector<Open> open(asked.size(), {first, 0});
   while (!asked.empty()) {
     std::vector<MessageWriter> questions;
     for (const Open& one : open) questions.push_back(MessageWriter().put(file).put(one.wanted));
@@ -58,7 +58,7 @@ Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window,
         uint64_t next = 0;
         PMIO_TRY(take_pieces(one.wanted, std::move(answers[i]).value(), &fetched, &next));
         if (next == 0) continue;
-        one = {{window, next}};
+        one = {{first.round, first.window, next}, 0};
       } else if (answers[i].status().system_errno() != ECONNRESET || ++one.lost >= kMostLost) {
         return answers[i].status();
       }

@@ -18,8 +18,8 @@ struct Fetched {
   size_t bytes = 0;  // of the answers
 };
 
-// From all of them at once.
-Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t window,
+// The pieces from `first` on, of all nodes at once.
+Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, const PiecesBody& first,
                              std::span<const uint32_t> nodes);
 
 }  // namespace pmio

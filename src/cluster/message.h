@@ -77,19 +77,23 @@ struct SharedPointerBody {
   int64_t initial;
   int64_t by;  // store: nothing
 };
+// Of the requests of a round each has its number, and is refused where another one goes on: it may have come
+// late.
 struct PlanBody {
   uint64_t cut;
-  uint64_t round;  // of the coordinator's all, none with the same; it comes in `alive` again
+  uint64_t round;  // of the coordinator's all, each higher than those before
 };
 // Answer to plan: per window its number, whether it is exact, and its list of Interval.
-// write: per window that is shared, ShareBody and the list of the nodes that have a part of it. Answer: list
-// of the windows, of those this node owns, in which bytes were in more than one piece.
+// write: PlanBody::round; then per window that is shared, ShareBody and the list of the nodes that have a
+// part of it. Answer: list of the windows, of those this node owns, in which bytes were in more than one
+// piece.
 struct ShareBody {
   uint64_t window;
   uint64_t owner;
 };
 // pieces: PiecesBody. Answer: PiecesAnswer, list of PieceBody, then the data of all of them.
 struct PiecesBody {
+  uint64_t round;
   uint64_t window;
   uint64_t from;  // of the window's pieces, the first one wanted
 };
@@ -101,7 +105,11 @@ struct PieceBody {
   uint64_t stamp;
   uint64_t rank;
 };
-// finish: list of NodeRound::Foreign. end: 0 where the round was finished, else an errno (uint64_t).
+// finish: PlanBody::round, list of NodeRound::Foreign.
+struct EndBody {
+  uint64_t round;
+  uint64_t error;  // 0 where the round was finished, else an errno
+};
 // alive: PlanBody::round. Answer: nothing; ESTALE where the coordinator leads that round no more.
 
 // What a message that cannot be one of these is answered with, or an answer taken for.

@@ -75,13 +75,13 @@ bool RoundPlan::mix(std::span<const Part> parts) {
   return false;
 }
 
-MessageWriter RoundPlan::work(uint64_t file) const {
+MessageWriter RoundPlan::work(uint64_t file, uint64_t round) const {
   std::vector<std::span<const Part>> shared;
   for_each_window([&](std::span<const Part> parts) {
     if (parts.size() >= 2 && mix(parts)) shared.push_back(parts);
   });
   MessageWriter message;
-  message.put(file);
+  message.put(file).put(round);
   for (size_t i = 0; i < shared.size(); i++) {
     std::vector<uint32_t> nodes;
     for (const Part& part : shared[i]) nodes.push_back(part.node);
@@ -92,7 +92,7 @@ MessageWriter RoundPlan::work(uint64_t file) const {
   return message;
 }
 
-std::vector<MessageWriter> RoundPlan::finish(uint64_t file) const {
+std::vector<MessageWriter> RoundPlan::finish(uint64_t file, uint64_t round) const {
   std::vector<std::vector<NodeRound::Foreign>> foreign(nodes_);
   for_each_window([&](std::span<const Part> parts) {
     const uint64_t window = parts.front().window;
@@ -109,7 +109,7 @@ std::vector<MessageWriter> RoundPlan::finish(uint64_t file) const {
   });
   std::vector<MessageWriter> messages(nodes_);
   for (uint32_t node = 0; node < nodes_; node++)
-    messages[node].put(file).put_list(std::span<const NodeRound::Foreign>(foreign[node]));
+    messages[node].put(file).put(round).put_list(std::span<const NodeRound::Foreign>(foreign[node]));
   return messages;
 }
 

@@ -19,8 +19,8 @@ class RoundPlan {
   Status read(std::span<const std::vector<std::byte>> answers);
   Status read_mixed(std::span<const std::vector<std::byte>> answers);
   // The requests: `write` for all nodes, `finish` for each.
-  MessageWriter work(uint64_t file) const;
-  std::vector<MessageWriter> finish(uint64_t file) const;
+  MessageWriter work(uint64_t file, uint64_t round) const;
+  std::vector<MessageWriter> finish(uint64_t file, uint64_t round) const;
 
  private:
   struct Part {

@@ -14,9 +14,11 @@ constexpr size_t kMostAnswerBytes = 16 << 20;
 constexpr size_t kMostTold = 4;           // windows, each for another node
 constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
 
-Result<NodeRound*> RoundPart::current(uint64_t file) {
+static Status no_such_round() { return {Code::io, "no such round", EPROTO}; }
+
+Result<NodeRound*> RoundPart::current(uint64_t file, uint64_t number) {
   std::lock_guard lock(mutex_);
-  if (round_ == nullptr || file_ != file) return Status(Code::io, "no such round", EPROTO);
+  if (round_ == nullptr || file_ != file || number_ != number) return no_such_round();
   return round_.get();
 }
 
@@ -32,6 +34,11 @@ void RoundPart::abandon() {
   told_.clear();
 }
 
+void RoundPart::set_number(uint64_t number) {
+  std::lock_guard lock(mutex_);
+  number_ = number;
+}
+
 void RoundPart::look_after() {
   {
     std::lock_guard lock(mutex_);
@@ -45,7 +52,9 @@ void RoundPart::look_after() {
 Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
   PlanBody plan{};
   if (!body.get(&plan)) return nonsense();
+  if (plan.round <= number_) return no_such_round();
   abandon();
+  set_number(plan.round);
   const std::shared_ptr<File> file = job_.find_number(number);
   if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
   auto round = NodeRound::begin(file, plan.cut);
@@ -62,7 +71,6 @@ Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answe
   std::lock_guard lock(mutex_);
   round_ = std::move(round.value());
   file_ = number;
-  number_ = plan.round;
   return {};
 }
 
@@ -127,7 +135,9 @@ Leaders& RoundPart::leaders_of_stream(size_t stream) {
 }
 
 Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer) {
-  const auto round = current(file);
+  uint64_t number = 0;
+  if (!body.get(&number)) return nonsense();
+  const auto round = current(file, number);
   if (!round.ok()) return round.status();
   std::vector<Share> shares;
   if (!read_shares(body, &shares)) return nonsense();
@@ -137,7 +147,7 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
       std::clamp<size_t>(windows.size(), 1, streams_of_node(round_->servers(), leaders_.count()));
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
   WindowQueue queue(std::move(windows), streams, [&](const WindowQueue::Window& window, size_t turn) {
-    return fetch_pieces(leaders_of_stream(turn % streams), file, window.number, window.nodes);
+    return fetch_pieces(leaders_of_stream(turn % streams), file, {number, window.number, 0}, window.nodes);
   });
   std::vector<std::vector<uint64_t>> mixed(streams);
   const auto run = [&](size_t stream) {
@@ -174,8 +184,8 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
   std::vector<Piece> found;
   {
     std::lock_guard lock(mutex_);
-    if (file_ == file) round = round_;
-    if (round == nullptr) return {Code::io, "no such round", EPROTO};
+    if (file_ == file && number_ == wanted.round) round = round_;
+    if (round == nullptr) return no_such_round();
     found = take_told(wanted.window);
   }
   if (found.empty()) {
@@ -200,7 +210,9 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
 }
 
 Status RoundPart::finish(uint64_t file, MessageReader body) {
-  const auto round = current(file);
+  uint64_t number = 0;
+  if (!body.get(&number)) return nonsense();
+  const auto round = current(file, number);
   if (!round.ok()) return round.status();
   std::vector<NodeRound::Foreign> foreign;
   if (!body.get_list(&foreign)) return nonsense();
@@ -208,13 +220,15 @@ Status RoundPart::finish(uint64_t file, MessageReader body) {
 }
 
 Status RoundPart::end(uint64_t number, MessageReader body) {
-  uint64_t error = 0;
-  if (!body.get(&error)) return nonsense();
-  const auto round = current(number);
-  if (error == 0 && round.ok()) round.value()->end();
+  EndBody end{};
+  if (!body.get(&end)) return nonsense();
+  if (end.round < number_) return no_such_round();
+  const auto round = current(number, end.round);
+  if (end.error == 0 && round.ok()) round.value()->end();
   abandon();
-  if (error == 0) return round.status();
-  if (const std::shared_ptr<File> file = job_.find_number(number)) file->fail(static_cast<int>(error));
+  set_number(end.round);
+  if (end.error == 0) return round.status();
+  if (const std::shared_ptr<File> file = job_.find_number(number)) file->fail(static_cast<int>(end.error));
   return {};
 }
 

@@ -41,7 +41,8 @@ class RoundPart {
     uint64_t window = 0;
     std::vector<Piece> pieces;
   };
-  Result<NodeRound*> current(uint64_t file);
+  Result<NodeRound*> current(uint64_t file, uint64_t number);
+  void set_number(uint64_t number);
   bool read_shares(MessageReader body, std::vector<Share>* shares) const;
   std::vector<WindowQueue::Window> plan_work(const std::vector<Share>& shares) const;
   // Until there are no more. mixed: windows in which bytes were in more than one piece.
@@ -57,7 +58,7 @@ class RoundPart {
   std::shared_ptr<NodeRound> round_;
   std::deque<Told> told_;  // the last windows that others have been told a part of
   uint64_t file_ = 0;
-  uint64_t number_ = 0;  // PlanBody::round
+  uint64_t number_ = 0;  // PlanBody::round; the highest that has come
 };
 
 }  // namespace pmio

@@ -157,9 +157,9 @@ TEST_F(CoordinatorTest, TellsAllOfAFailedWriteAndGoesOn) {
                [](MessageReader, MessageWriter*) { return Status::from_errno(ENOSPC, "cannot write"); });
   std::atomic<uint64_t> told{0};
   nodes_[0].on(Request::end, [&](MessageReader body, MessageWriter*) {
-    uint64_t error = 0;
-    EXPECT_TRUE(body.get(&error));
-    told = error;
+    EndBody end{};
+    EXPECT_TRUE(body.get(&end));
+    told = end.error;
     return Status();
   });
   const Status status = drain(kFile, 0);
@@ -188,8 +188,11 @@ TEST_F(CoordinatorTest, KnowsWhichRoundItLeads) {
     return Status();
   });
   for (const Request kind : {Request::write, Request::finish, Request::end})
-    nodes_[0].on(kind, [&, kind](MessageReader, MessageWriter* answer) {
+    nodes_[0].on(kind, [&, kind](MessageReader body, MessageWriter* answer) {
       EXPECT_TRUE(coordinator_->leads(round)) << static_cast<int>(kind);
+      uint64_t told = 0;
+      EXPECT_TRUE(body.get(&told));
+      EXPECT_EQ(told, round) << static_cast<int>(kind);
       if (kind == Request::write) answer->put_list(std::span<const uint64_t>());
       return Status();
     });

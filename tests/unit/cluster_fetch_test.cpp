@@ -32,7 +32,7 @@ PieceBody body_at(uint64_t offset, uint64_t length) {
 Result<Fetched> fetch_from(const PeerAddress& leader) {
   const std::vector<PeerAddress> all{leader, leader};
   Leaders leaders(all, token(), 1);
-  return fetch_pieces(leaders, kFile, kWindow, std::vector<uint32_t>{0});
+  return fetch_pieces(leaders, kFile, {1, kWindow, 0}, std::vector<uint32_t>{0});
 }
 
 // Its first answers are cut off in the middle, as those to a leader that was stopped for so long that it is

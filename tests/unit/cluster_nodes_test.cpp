@@ -777,15 +777,17 @@ TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsAnotherRound) {
 TEST_F(ClusterTest, ARoundThatItsCoordinatorHasGivenUpDoesNotHoldUpWhoOpensTheFileAgain) {
   write_all(1, 10'000);
   Leaders coordinator(leaders_, token_, 0);
-  const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 7});
+  const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 1});
   ASSERT_TRUE(coordinator.ask(1, Request::plan, begin).ok());
   auto opened =
       std::async(std::launch::async, [this] { return members_[kRanksOfNode + 1].file->finished_cut(); });
   const bool in_time = opened.wait_for(4 * TaskThread::kIdlePause) == std::future_status::ready;
   EXPECT_TRUE(in_time);
   // Another one makes it give way, whatever it is of.
-  if (!in_time) (void)coordinator.ask(1, Request::plan, MessageWriter().put(uint64_t{99}).put(PlanBody{}));
+  if (!in_time)
+    (void)coordinator.ask(1, Request::plan, MessageWriter().put(uint64_t{99}).put(PlanBody{0, 2}));
   EXPECT_EQ(opened.get(), 0u);
+  EXPECT_FALSE(drain(0).ok());  // the coordinator's first round, which this was taken for
   drain_all();
   expect_file();
 }
@@ -835,7 +837,7 @@ TEST_F(RoundPartPiecesTest, TellsOnlyWhatIsSeen) {
     file.end_call();
   }
   ASSERT_TRUE(plan(call_stamp(12, 0)).ok());
-  const Told seen = told({5, 0});
+  const Told seen = told({1, 5, 0});
   EXPECT_EQ(seen.bytes, 1100u);
   ASSERT_EQ(seen.bodies.size(), 2u);
   std::vector<std::pair<int64_t, uint64_t>> stamps;  // of the piece at this byte
@@ -857,7 +859,7 @@ TEST_F(RoundPartPiecesTest, TellsAWindowInParts) {
   std::vector<bool> came(kPieces);
   uint64_t parts = 0, next = 0;
   do {
-    const Told some = told({5, next});
+    const Told some = told({1, 5, next});
     for (const PieceBody& body : some.bodies) {
       const uint64_t i = (static_cast<uint64_t>(body.range.offset) - 5 * kWindowBytes) / kStride;
       ASSERT_FALSE(came[i]);
@@ -872,9 +874,9 @@ TEST_F(RoundPartPiecesTest, TellsAWindowInParts) {
 
 TEST_F(RoundPartTest, GivesTheNextOneWay) {
   ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
-  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+  ASSERT_TRUE(plan(call_stamp(2, 0), 2).ok());
   MessageWriter answer;
-  ASSERT_TRUE(pieces({0, 0}, &answer).ok());
+  ASSERT_TRUE(pieces({2, 0, 0}, &answer).ok());
   MessageReader reader(answer.bytes());
   PiecesAnswer head{};
   std::vector<PieceBody> bodies;
@@ -905,20 +907,41 @@ TEST_F(RoundPartTest, TellsWhatItHasInOneMessage) {
 }
 
 TEST_F(RoundPartTest, BelievesNoNonsense) {
-  MessageWriter answer;
   const MessageReader nothing{{}};
+  const MessageWriter first = MessageWriter().put(uint64_t{1});
+  const MessageReader no_more{first.bytes()};
+  MessageWriter answer;
   EXPECT_EQ(part_->plan(kNumber, nothing, &answer).system_errno(), EPROTO);
-  EXPECT_EQ(part_->write(kNumber, nothing, &answer).system_errno(), EPROTO);  // there is no round
-  EXPECT_EQ(pieces({0, 0}, &answer).system_errno(), EPROTO);
-  EXPECT_EQ(part_->finish(kNumber, nothing).system_errno(), EPROTO);
+  EXPECT_EQ(part_->write(kNumber, no_more, &answer).system_errno(), EPROTO);  // there is no round
+  EXPECT_EQ(pieces({1, 0, 0}, &answer).system_errno(), EPROTO);
+  EXPECT_EQ(part_->finish(kNumber, no_more).system_errno(), EPROTO);
   ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
-  EXPECT_EQ(part_->finish(kNumber, nothing).system_errno(), EPROTO);
+  EXPECT_EQ(part_->write(kNumber, nothing, &answer).system_errno(), EPROTO);
+  EXPECT_EQ(part_->finish(kNumber, no_more).system_errno(), EPROTO);
   EXPECT_EQ(part_->end(kNumber + 1, nothing).system_errno(), EPROTO);
-  EXPECT_EQ(pieces({0, 1000}, &answer).system_errno(), EPROTO);  // more than there are
-  const std::vector<uint32_t> nodes{0, kNodes};                  // one too many
+  EXPECT_EQ(pieces({1, 0, 1000}, &answer).system_errno(), EPROTO);  // more than there are
+  const std::vector<uint32_t> nodes{0, kNodes};                     // one too many
   const MessageWriter shares =
-      MessageWriter().put(ShareBody{0, 0}).put_list(std::span<const uint32_t>(nodes));
+      MessageWriter().put(uint64_t{1}).put(ShareBody{0, 0}).put_list(std::span<const uint32_t>(nodes));
   EXPECT_EQ(part_->write(kNumber, MessageReader(shares.bytes()), &answer).system_errno(), EPROTO);
+}
+
+// Of a round that this node was given up in, which come when the next one has begun.
+TEST_F(RoundPartTest, LateMessagesOfAnEarlierRoundDoNothing) {
+  ASSERT_TRUE(plan(call_stamp(2, 0), 5).ok());
+  MessageWriter answer;
+  const MessageWriter late = MessageWriter().put(uint64_t{4}).put(uint64_t{0});
+  EXPECT_EQ(part_->write(kNumber, MessageReader(late.bytes()), &answer).system_errno(), EPROTO);
+  EXPECT_EQ(pieces({4, 0, 0}, &answer).system_errno(), EPROTO);
+  EXPECT_EQ(part_->finish(kNumber, MessageReader(late.bytes())).system_errno(), EPROTO);
+  const MessageWriter failed = MessageWriter().put(EndBody{4, EIO});
+  EXPECT_EQ(part_->end(kNumber, MessageReader(failed.bytes())).system_errno(), EPROTO);
+  EXPECT_EQ(plan(call_stamp(1, 0), 4).system_errno(), EPROTO);
+  EXPECT_TRUE(pieces({5, 0, 0}, &answer).ok());
+  const MessageWriter over = MessageWriter().put(EndBody{6, EIO});
+  EXPECT_TRUE(part_->end(kNumber + 1, MessageReader(over.bytes())).ok());  // whose `plan` has not come yet
+  EXPECT_EQ(plan(call_stamp(2, 0), 6).system_errno(), EPROTO);
+  EXPECT_TRUE(discards());
 }
 
 // A node that is gone: an error that names it, for whoever needs it; the log is kept.

@@ -8,6 +8,8 @@
 namespace pmio::test {
 namespace {
 
+constexpr uint64_t kRound = 4;
+
 struct Has {
   uint64_t window;
   std::vector<Interval> pieces;  // from the window's first byte on
@@ -33,11 +35,12 @@ struct Share {
 };
 
 std::vector<Share> shares_of(const RoundPlan& plan) {
-  const MessageWriter message = plan.work(kFile);
+  const MessageWriter message = plan.work(kFile, kRound);
   MessageReader reader(message.bytes());
-  uint64_t file = 0;
-  EXPECT_TRUE(reader.get(&file));
+  uint64_t file = 0, round = 0;
+  EXPECT_TRUE(reader.get(&file) && reader.get(&round));
   EXPECT_EQ(file, kFile);
+  EXPECT_EQ(round, kRound);
   std::vector<Share> shares;
   while (!reader.done()) {
     Share share{};
@@ -49,11 +52,11 @@ std::vector<Share> shares_of(const RoundPlan& plan) {
 }
 
 std::vector<NodeRound::Foreign> foreign_of(const RoundPlan& plan, uint32_t node) {
-  const std::vector<MessageWriter> messages = plan.finish(kFile);
+  const std::vector<MessageWriter> messages = plan.finish(kFile, kRound);
   MessageReader reader(messages[node].bytes());
-  uint64_t file = 0;
+  uint64_t file = 0, round = 0;
   std::vector<NodeRound::Foreign> foreign;
-  EXPECT_TRUE(reader.get(&file) && reader.get_list(&foreign) && reader.done());
+  EXPECT_TRUE(reader.get(&file) && reader.get(&round) && reader.get_list(&foreign) && reader.done());
   return foreign;
 }
 
