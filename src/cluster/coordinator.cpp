@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "base/quiet_thread.h"
-#include "cluster/plan.h"
 
 namespace pmio {
 
@@ -146,7 +145,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   if (broken_.count(file) != 0) return {Code::io, "an earlier round failed half-way", EIO};
   PMIO_TRY(poll(file, now));
   if (!now->undrained) return {};
-  PlanBody plan{now->cut, 0};
+  PlanBody plan{now->cut, 0, 0};
   {
     std::lock_guard lock(mutex_);
     plan.round = ++rounds_;
@@ -164,18 +163,27 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   return status.ok() ? ended : status;
 }
 
+Status Coordinator::ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* plan) {
+  PMIO_TRY(leaders_->ask_in_parts(
+      leaders_->all(), Request::plan, false,
+      [&](NextPart from) {
+        return MessageWriter().put(file).put(PlanBody{begin.cut, begin.round, from});
+      },
+      [&](uint32_t node, const std::vector<std::byte>& answer) { return plan->read(node, answer); }));
+  return plan->arrange();
+}
+
 Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) {
-  std::vector<std::vector<std::byte>> answers;
-  const MessageWriter question = MessageWriter().put(file).put(begin);
-  PMIO_TRY(tell(Request::plan, {&question, 1}, &answers));
   RoundPlan plan(leaders_->count());
-  PMIO_TRY(plan.read(answers));
-  const MessageWriter work = plan.work(file, begin.round);
-  answers.clear();
-  PMIO_TRY(tell(Request::write, {&work, 1}, &answers));
-  PMIO_TRY(plan.read_mixed(answers));
-  const std::vector<MessageWriter> finish = plan.finish(file, begin.round);
-  Status finished = tell(Request::finish, finish, nullptr);
+  PMIO_TRY(ask_plans(file, begin, &plan));
+  do {
+    std::vector<std::vector<std::byte>> answers;
+    PMIO_TRY(tell(Request::write, plan.work(file, begin.round), &answers));
+    PMIO_TRY(plan.read_mixed(answers));
+  } while (plan.more_work());
+  const std::vector<MessageWriter> changes = plan.changes(file, begin.round);
+  for (size_t i = 0; i + 1 < changes.size(); i++) PMIO_TRY(tell(Request::conceal, {&changes[i], 1}, nullptr));
+  Status finished = tell(Request::finish, {&changes.back(), 1}, nullptr);
   if (!finished.ok()) broken_.insert(file);
   return finished;
 }

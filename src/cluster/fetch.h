@@ -18,8 +18,8 @@ struct Fetched {
   size_t bytes = 0;  // of the answers
 };
 
-// The pieces from `first` on, of all nodes at once.
-Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, const PiecesBody& first,
+// From all nodes at once.
+Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t round, uint64_t window,
                              std::span<const uint32_t> nodes);
 
 }  // namespace pmio

@@ -49,9 +49,7 @@ void RoundPart::look_after() {
   if (!leaders_.ask(kCoordinator, Request::alive, question).ok()) abandon();
 }
 
-Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
-  PlanBody plan{};
-  if (!body.get(&plan)) return nonsense();
+Status RoundPart::begin(uint64_t number, const PlanBody& plan) {
   if (plan.round <= number_) return no_such_round();
   abandon();
   set_number(plan.round);
@@ -59,56 +57,66 @@ Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answe
   if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
   auto round = NodeRound::begin(file, plan.cut);
   if (!round.ok()) return round.status();
-  answer->put(uint64_t{round.value()->windows().size()});
-  size_t intervals = 0;
-  for (const NodeRound::Window& window : round.value()->windows()) {
-    const Interval span{window.pieces.front().begin, window.pieces.back().end};
-    intervals += window.pieces.size();
-    const bool told = intervals <= kMostPlanned;
-    answer->put(window.number).put(uint64_t{told && window.exact});
-    answer->put_list(told ? std::span<const Interval>(window.pieces) : std::span(&span, 1));
-  }
   std::lock_guard lock(mutex_);
   round_ = std::move(round.value());
   file_ = number;
   return {};
 }
 
-bool RoundPart::read_shares(MessageReader body, std::vector<Share>* shares) const {
-  while (body.ok() && !body.done()) {
-    ShareBody share{};
-    Share one;
-    if (!body.get(&share) || !body.get_list(&one.nodes) || share.owner >= leaders_.count()) return false;
-    for (const uint32_t node : one.nodes)
-      if (node >= leaders_.count()) return false;
-    one.window = share.window;
-    one.owner = static_cast<uint32_t>(share.owner);
-    shares->push_back(std::move(one));
+Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
+  PlanBody plan{};
+  if (!body.get(&plan)) return nonsense();
+  if (plan.from == 0) PMIO_TRY(begin(number, plan));
+  const auto round = current(number, plan.round);
+  if (!round.ok()) return round.status();
+  const auto& windows = round.value()->windows();
+  if (plan.from > windows.size()) return nonsense();
+  MessageWriter list;
+  size_t intervals = 0, at = 0;
+  for (; at < windows.size() && list.size() < kMostAnswerBytes; at++) {
+    const NodeRound::Window& window = windows[at];
+    intervals += window.pieces.size();
+    if (at < plan.from) continue;
+    const Interval span{window.pieces.front().begin, window.pieces.back().end};
+    const bool told = intervals <= kMostPlanned;
+    list.put(window.number);
+    list.put_list(told ? std::span<const Interval>(window.pieces) : std::span(&span, 1));
   }
-  return std::is_sorted(shares->begin(), shares->end(),
-                        [](const Share& a, const Share& b) { return a.window < b.window; });
+  answer->put(PlanAnswer{at < windows.size() ? at : 0, at - plan.from}).put_bytes(list.bytes());
+  return {};
 }
 
 // Its own windows, from a place of the file on that is another for every node, and so perhaps at another
 // server where nobody knows of servers; then those that it writes for others too.
-std::vector<WindowQueue::Window> RoundPart::plan_work(const std::vector<Share>& shares) const {
-  const auto& windows = round_->windows();
+Result<std::vector<WindowQueue::Window>> RoundPart::read_work(const WriteBody& wanted,
+                                                              MessageReader body) const {
+  std::vector<uint64_t> left;  // to others, or written with what others have
+  if (!body.get_list(&left)) return nonsense();
+  std::vector<WindowQueue::Window> shared;
+  while (!body.done()) {
+    WindowQueue::Window window;
+    if (!body.get(&window.number) || !body.get_list(&window.nodes)) return nonsense();
+    if (std::any_of(window.nodes.begin(), window.nodes.end(),
+                    [&](uint32_t node) { return node >= leaders_.count(); }))
+      return nonsense();
+    left.push_back(window.number);
+    shared.push_back(std::move(window));
+  }
+  std::sort(left.begin(), left.end());
   std::vector<WindowQueue::Window> mine;
   std::vector<WindowPlace> places;
+  const auto& windows = round_->windows();
   const size_t first = windows.size() * node_ / leaders_.count();
   for (size_t i = 0; i < windows.size(); i++) {
     const NodeRound::Window& window = windows[(first + i) % windows.size()];
-    const auto share = std::lower_bound(shares.begin(), shares.end(), window.number,
-                                        [](const Share& a, uint64_t number) { return a.window < number; });
-    if (share != shares.end() && share->window == window.number) continue;
+    if (window.number < wanted.begin || window.number >= wanted.end) continue;
+    if (std::binary_search(left.begin(), left.end(), window.number)) continue;
     mine.push_back({window.number, {}});
     places.push_back({round_->server_of(window.number), window.whole()});
   }
-  for (const Share& share : shares) {
-    if (share.owner != node_) continue;
-    mine.push_back({share.window, share.nodes});
-    std::erase(mine.back().nodes, node_);
-    places.push_back({round_->server_of(share.window), false});
+  for (WindowQueue::Window& window : shared) {
+    places.push_back({round_->server_of(window.number), false});
+    mine.push_back(std::move(window));
   }
   std::vector<WindowQueue::Window> ordered;
   for (const size_t position : stream_order(places, round_->servers(), node_, leaders_.count()))
@@ -135,19 +143,19 @@ Leaders& RoundPart::leaders_of_stream(size_t stream) {
 }
 
 Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer) {
-  uint64_t number = 0;
-  if (!body.get(&number)) return nonsense();
-  const auto round = current(file, number);
+  WriteBody wanted{};
+  if (!body.get(&wanted)) return nonsense();
+  const auto round = current(file, wanted.round);
   if (!round.ok()) return round.status();
-  std::vector<Share> shares;
-  if (!read_shares(body, &shares)) return nonsense();
-  auto windows = plan_work(shares);
+  auto work = read_work(wanted, body);
+  if (!work.ok()) return work.status();
+  std::vector<WindowQueue::Window> windows = std::move(work).value();
   // No more than there is work for.
   const size_t streams =
       std::clamp<size_t>(windows.size(), 1, streams_of_node(round_->servers(), leaders_.count()));
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
   WindowQueue queue(std::move(windows), streams, [&](const WindowQueue::Window& window, size_t turn) {
-    return fetch_pieces(leaders_of_stream(turn % streams), file, {number, window.number, 0}, window.nodes);
+    return fetch_pieces(leaders_of_stream(turn % streams), file, wanted.round, window.number, window.nodes);
   });
   std::vector<std::vector<uint64_t>> mixed(streams);
   const auto run = [&](size_t stream) {
@@ -199,8 +207,8 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
     bodies.push_back({found[at].range, found[at].stamp, found[at].rank});
     bytes += found[at].range.bytes() + sizeof(PieceBody);
   }
-  answer->reserve(bytes + sizeof(PiecesAnswer) + sizeof(uint64_t));
-  answer->put(PiecesAnswer{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
+  answer->reserve(bytes + sizeof(NextPart) + sizeof(uint64_t));
+  answer->put(NextPart{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
   for (size_t i = wanted.from; i < at; i++) answer->put_bytes({found[i].data, found[i].range.bytes()});
   if (at == found.size()) return {};
   std::lock_guard lock(mutex_);
@@ -209,14 +217,30 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
   return {};
 }
 
-Status RoundPart::finish(uint64_t file, MessageReader body) {
+Result<RoundPart::Changed> RoundPart::read_changed(uint64_t file, MessageReader body) {
   uint64_t number = 0;
   if (!body.get(&number)) return nonsense();
   const auto round = current(file, number);
   if (!round.ok()) return round.status();
-  std::vector<NodeRound::Foreign> foreign;
-  if (!body.get_list(&foreign)) return nonsense();
-  return round.value()->finish(foreign);
+  std::vector<ChangedBody> all;
+  if (!body.get_list(&all)) return nonsense();
+  Changed changed{round.value(), {}};
+  for (const ChangedBody& one : all) {
+    const uint64_t begin = one.first == node_ ? one.next_begin : one.begin;
+    const uint64_t end = one.last == node_ ? one.next_end : one.end;
+    if (begin < end) changed.foreign.push_back({one.window, begin, end, one.mixed});
+  }
+  return changed;
+}
+
+Status RoundPart::conceal(uint64_t file, MessageReader body) {
+  const auto changed = read_changed(file, body);
+  return changed.ok() ? changed.value().round->conceal(changed.value().foreign) : changed.status();
+}
+
+Status RoundPart::finish(uint64_t file, MessageReader body) {
+  const auto changed = read_changed(file, body);
+  return changed.ok() ? changed.value().round->finish(changed.value().foreign) : changed.status();
 }
 
 Status RoundPart::end(uint64_t number, MessageReader body) {

@@ -1,5 +1,5 @@
-// A leader's part in the rounds of the coordinator: plan, write, finish, end, on one thread; pieces on any.
-// Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
+// A leader's part in the rounds of the coordinator: plan, write, conceal, finish, end, on one thread; pieces
+// on any. Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
 #pragma once
 
 #include <deque>
@@ -23,6 +23,7 @@ class RoundPart {
   Status plan(uint64_t file, MessageReader body, MessageWriter* answer);
   Status write(uint64_t file, MessageReader body, MessageWriter* answer);
   Status pieces(uint64_t file, MessageReader body, MessageWriter* answer);
+  Status conceal(uint64_t file, MessageReader body);
   Status finish(uint64_t file, MessageReader body);
   Status end(uint64_t file, MessageReader body);
 
@@ -32,10 +33,9 @@ class RoundPart {
   void look_after();
 
  private:
-  struct Share {
-    uint64_t window = 0;
-    uint32_t owner = 0;
-    std::vector<uint32_t> nodes;
+  struct Changed {
+    NodeRound* round = nullptr;
+    std::vector<NodeRound::Foreign> foreign;
   };
   struct Told {
     uint64_t window = 0;
@@ -43,8 +43,9 @@ class RoundPart {
   };
   Result<NodeRound*> current(uint64_t file, uint64_t number);
   void set_number(uint64_t number);
-  bool read_shares(MessageReader body, std::vector<Share>* shares) const;
-  std::vector<WindowQueue::Window> plan_work(const std::vector<Share>& shares) const;
+  Status begin(uint64_t file, const PlanBody& plan);
+  Result<std::vector<WindowQueue::Window>> read_work(const WriteBody& wanted, MessageReader body) const;
+  Result<Changed> read_changed(uint64_t file, MessageReader body);
   // Until there are no more. mixed: windows in which bytes were in more than one piece.
   Status write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed);
   Leaders& leaders_of_stream(size_t stream);

@@ -39,6 +39,7 @@ TaskThread& Service::thread_of(Request kind) {
   switch (kind) {
     case Request::plan:
     case Request::write:
+    case Request::conceal:
     case Request::finish:
     case Request::end:
       return rounds_;
@@ -99,6 +100,8 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
       return part_->write(file, body, answer);
     case Request::pieces:
       return part_->pieces(file, body, answer);
+    case Request::conceal:
+      return part_->conceal(file, body);
     case Request::finish:
       return part_->finish(file, body);
     case Request::end:

@@ -17,9 +17,9 @@ namespace {
 
 constexpr uint64_t kFile = 7, kWindow = 3;
 
-std::vector<std::byte> answer_of(uint64_t next, const std::vector<PieceBody>& bodies, size_t data_bytes) {
+std::vector<std::byte> answer_of(NextPart next, const std::vector<PieceBody>& bodies, size_t data_bytes) {
   return MessageWriter()
-      .put(PiecesAnswer{next})
+      .put(next)
       .put_list(std::span<const PieceBody>(bodies))
       .put_bytes(bytes(data_bytes))
       .take();
@@ -32,7 +32,7 @@ PieceBody body_at(uint64_t offset, uint64_t length) {
 Result<Fetched> fetch_from(const PeerAddress& leader) {
   const std::vector<PeerAddress> all{leader, leader};
   Leaders leaders(all, token(), 1);
-  return fetch_pieces(leaders, kFile, {1, kWindow, 0}, std::vector<uint32_t>{0});
+  return fetch_pieces(leaders, kFile, 1, kWindow, std::vector<uint32_t>{0});
 }
 
 // Its first answers are cut off in the middle, as those to a leader that was stopped for so long that it is
@@ -126,7 +126,7 @@ TEST(Fetch, BelievesNoNonsense) {
       answer_of(0, {body_at(0, 100)}, 99),                   // too few bytes
       answer_of(0, {body_at(kWindowBytes - 10, 100)}, 100),  // of another window too
       answer_of(0, {body_at(0, 0)}, 0),                      // of nothing
-      MessageWriter().put(PiecesAnswer{0}).put(uint64_t{UINT64_MAX}).take(),
+      MessageWriter().put(NextPart{0}).put(uint64_t{UINT64_MAX}).take(),
   };
   for (const auto& answer : wrong) {
     const auto server =

@@ -722,7 +722,7 @@ class RoundPartTest : public ClusterTest {
     ClusterTest::TearDown();
   }
   Status plan(CallStamp cut, uint64_t round = 1) {
-    const MessageWriter body = MessageWriter().put(PlanBody{cut, round});
+    const MessageWriter body = MessageWriter().put(PlanBody{cut, round, 0});
     MessageWriter answer;
     return part_->plan(kNumber, MessageReader(body.bytes()), &answer);
   }
@@ -777,7 +777,7 @@ TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsAnotherRound) {
 TEST_F(ClusterTest, ARoundThatItsCoordinatorHasGivenUpDoesNotHoldUpWhoOpensTheFileAgain) {
   write_all(1, 10'000);
   Leaders coordinator(leaders_, token_, 0);
-  const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 1});
+  const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 1, 0});
   ASSERT_TRUE(coordinator.ask(1, Request::plan, begin).ok());
   auto opened =
       std::async(std::launch::async, [this] { return members_[kRanksOfNode + 1].file->finished_cut(); });
@@ -785,7 +785,7 @@ TEST_F(ClusterTest, ARoundThatItsCoordinatorHasGivenUpDoesNotHoldUpWhoOpensTheFi
   EXPECT_TRUE(in_time);
   // Another one makes it give way, whatever it is of.
   if (!in_time)
-    (void)coordinator.ask(1, Request::plan, MessageWriter().put(uint64_t{99}).put(PlanBody{0, 2}));
+    (void)coordinator.ask(1, Request::plan, MessageWriter().put(uint64_t{99}).put(PlanBody{0, 2, 0}));
   EXPECT_EQ(opened.get(), 0u);
   EXPECT_FALSE(drain(0).ok());  // the coordinator's first round, which this was taken for
   drain_all();
@@ -819,10 +819,8 @@ class RoundPartPiecesTest : public RoundPartTest {
     MessageWriter answer;
     EXPECT_TRUE(pieces(wanted, &answer).ok());
     MessageReader reader(answer.bytes());
-    PiecesAnswer head{};
     Told told;
-    EXPECT_TRUE(reader.get(&head) && reader.get_list(&told.bodies));
-    told.next = head.next;
+    EXPECT_TRUE(reader.get(&told.next) && reader.get_list(&told.bodies));
     told.bytes = reader.left();
     return told;
   }
@@ -878,37 +876,59 @@ TEST_F(RoundPartTest, GivesTheNextOneWay) {
   MessageWriter answer;
   ASSERT_TRUE(pieces({2, 0, 0}, &answer).ok());
   MessageReader reader(answer.bytes());
-  PiecesAnswer head{};
+  NextPart next = 0;
   std::vector<PieceBody> bodies;
-  ASSERT_TRUE(reader.get(&head) && reader.get_list(&bodies));
-  EXPECT_EQ(head.next, 0u);
+  ASSERT_TRUE(reader.get(&next) && reader.get_list(&bodies));
+  EXPECT_EQ(next, 0u);
   ASSERT_EQ(bodies.size(), kRanksOfNode);
   for (const PieceBody& body : bodies) EXPECT_TRUE(sensible(body.range, 0));
 }
 
 // However many small pieces there are in however many windows.
-TEST_F(RoundPartTest, TellsWhatItHasInOneMessage) {
-  constexpr uint64_t kPieces = 70'000 * NodeRound::kMostIntervals;
-  constexpr int64_t kStride = kWindowBytes / NodeRound::kMostIntervals;
-  Pattern sparse;
-  sparse.add({0, 1, kStride, kPieces});
-  sparse.finish(kPieces * kStride);
-  const Pattern memory = Pattern::bytes(kPieces);
-  const std::vector<std::byte> data(kPieces);
-  PatternCursor to(sparse, 0, 0), from(memory, 0, 0);
-  File& file = *members_[kRanksOfNode].file;
-  file.begin_call();
-  ASSERT_TRUE(file.append(to, from, data.data(), data.size(), CallNumber(0, 2, false)).ok());
-  file.end_call();
-  const MessageWriter body = MessageWriter().put(PlanBody{call_stamp(2, 0), 1});
-  MessageWriter answer;
-  ASSERT_TRUE(part_->plan(kNumber, MessageReader(body.bytes()), &answer).ok());
-  EXPECT_LE(answer.size(), kMaxPayload);
+TEST_F(RoundPartTest, TellsWhatItHasInMessagesOfBoundedSize) {
+  struct Shape {
+    uint64_t pieces, stride;
+  };
+  uint64_t call = 2, round = 1;
+  for (const auto& [pieces, stride] :
+       {Shape{2'000'000, kWindowBytes},
+        Shape{70'000 * NodeRound::kMostIntervals, kWindowBytes / NodeRound::kMostIntervals}}) {
+    Pattern sparse;
+    sparse.add({0, 1, static_cast<int64_t>(stride), pieces});
+    sparse.finish(static_cast<int64_t>(pieces * stride));
+    const Pattern memory = Pattern::bytes(pieces);
+    const std::vector<std::byte> data(pieces);
+    PatternCursor to(sparse, 0, 0), from(memory, 0, 0);
+    File& file = *members_[kRanksOfNode].file;
+    file.begin_call();
+    ASSERT_TRUE(
+        file.append(to, from, data.data(), data.size(), CallNumber(0, static_cast<uint32_t>(call), false))
+            .ok());
+    file.end_call();
+    RoundPlan plan(2);
+    NextPart next = 0;
+    do {
+      const MessageWriter body = MessageWriter().put(PlanBody{call_stamp(call, 0), round, next});
+      MessageWriter answer;
+      ASSERT_TRUE(part_->plan(kNumber, MessageReader(body.bytes()), &answer).ok());
+      EXPECT_LE(answer.size(), kMaxPayload);
+      ASSERT_TRUE(MessageReader(answer.bytes()).get(&next));
+      ASSERT_TRUE(plan.read(0, answer.bytes()).ok());
+      ASSERT_TRUE(plan.read(1, answer.bytes()).ok());
+    } while (next != 0);
+    ASSERT_TRUE(plan.arrange().ok());
+    do {
+      for (const MessageWriter& message : plan.work(kNumber, round)) EXPECT_LE(message.size(), kMaxPayload);
+    } while (plan.more_work());
+    for (const MessageWriter& message : plan.changes(kNumber, round)) EXPECT_LE(message.size(), kMaxPayload);
+    call++;
+    round++;
+  }
 }
 
 TEST_F(RoundPartTest, BelievesNoNonsense) {
   const MessageReader nothing{{}};
-  const MessageWriter first = MessageWriter().put(uint64_t{1});
+  const MessageWriter first = MessageWriter().put(WriteBody{1, 9, 10});  // of a list the length alone
   const MessageReader no_more{first.bytes()};
   MessageWriter answer;
   EXPECT_EQ(part_->plan(kNumber, nothing, &answer).system_errno(), EPROTO);
@@ -921,8 +941,11 @@ TEST_F(RoundPartTest, BelievesNoNonsense) {
   EXPECT_EQ(part_->end(kNumber + 1, nothing).system_errno(), EPROTO);
   EXPECT_EQ(pieces({1, 0, 1000}, &answer).system_errno(), EPROTO);  // more than there are
   const std::vector<uint32_t> nodes{0, kNodes};                     // one too many
-  const MessageWriter shares =
-      MessageWriter().put(uint64_t{1}).put(ShareBody{0, 0}).put_list(std::span<const uint32_t>(nodes));
+  const MessageWriter shares = MessageWriter()
+                                   .put(WriteBody{1, 0, UINT64_MAX})
+                                   .put_list(std::span<const uint64_t>())
+                                   .put(uint64_t{0})
+                                   .put_list(std::span<const uint32_t>(nodes));
   EXPECT_EQ(part_->write(kNumber, MessageReader(shares.bytes()), &answer).system_errno(), EPROTO);
 }
 
@@ -930,7 +953,7 @@ TEST_F(RoundPartTest, BelievesNoNonsense) {
 TEST_F(RoundPartTest, LateMessagesOfAnEarlierRoundDoNothing) {
   ASSERT_TRUE(plan(call_stamp(2, 0), 5).ok());
   MessageWriter answer;
-  const MessageWriter late = MessageWriter().put(uint64_t{4}).put(uint64_t{0});
+  const MessageWriter late = MessageWriter().put(WriteBody{4, 0, 0}).put(uint64_t{0});
   EXPECT_EQ(part_->write(kNumber, MessageReader(late.bytes()), &answer).system_errno(), EPROTO);
   EXPECT_EQ(pieces({4, 0, 0}, &answer).system_errno(), EPROTO);
   EXPECT_EQ(part_->finish(kNumber, MessageReader(late.bytes())).system_errno(), EPROTO);
