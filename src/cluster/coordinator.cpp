@@ -93,9 +93,7 @@ bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
     }
     waiters_ = std::move(left);
   }
-  const int error = status.ok() ? 0 : status.system_errno() != 0 ? status.system_errno() : EIO;
-  const std::string& text = status.message();
-  for (Waiter& waiter : over) waiter.reply.send(error, std::as_bytes(std::span(text)));
+  for (Waiter& waiter : over) send_status(waiter.reply, status);
   return !over.empty();
 }
 

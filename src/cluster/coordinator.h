@@ -4,9 +4,9 @@
 // independent writes that came after the last of these, as far as they go; or, where somebody is in the next
 // call, behind what there is of it), plan (what does each node have, up to the cut?), write (each its own,
 // and the windows it owns), conceal (where have others written?), finish (it counts as drained), end (it does
-// so everywhere). Of many windows there are several plan, write and conceal. After a failed finish the file is
-// broken: some nodes count as drained what others do not, so that nothing may be drained any more; all that is
-// left is the log, and recovery. Threads: request any; the rounds on one of its own.
+// so everywhere). Of many windows there are several plan, write and conceal. After a failed finish the file
+// is broken: some nodes count as drained what others do not, so that nothing may be drained any more; all
+// that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
 #pragma once
 
 #include <condition_variable>

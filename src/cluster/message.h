@@ -4,7 +4,8 @@
 //   ask        any process -> every other node's leader     Neighbours::ask
 //   survey                                                  Neighbours::survey
 //   forget, truncated, discard                              likewise
-//   drain      any process -> the coordinator: node 0's leader; answered when the round is over
+//   drain_for_me   any process -> its own node's leader; answered when the round is over
+//   drain      a leader -> the coordinator: node 0's leader; likewise
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
 //   poll, plan, write, conceal, finish, end   the coordinator -> every leader, in this order: a round
 //              (coordinator.h); of plan, write and conceal as many as it takes
@@ -28,6 +29,7 @@ enum class Request : uint32_t {
   forget,
   truncated,
   discard,
+  drain_for_me,
   drain,
   fetch_add,
   store,
@@ -55,7 +57,7 @@ struct AskAnswer {  // of Neighbours::Answer, what one node knows
   uint64_t synced;
   uint64_t clock;
 };
-struct DrainBody {  // Neighbours::drain
+struct DrainBody {  // of both; Neighbours::drain
   uint64_t calls;
   uint64_t all;
 };
