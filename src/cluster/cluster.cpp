@@ -20,6 +20,7 @@ PeerAddress Cluster::address() const { return service_ != nullptr ? service_->ad
 void Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members) {
   options_.place.members = std::move(members);
   leaders_ = std::make_unique<Leaders>(leaders, options_.token, options_.place.node);
+  for_drains_ = std::make_unique<SpareLeaders>(*leaders_);
   if (service_ != nullptr) service_->connect(*leaders_);
 }
 
@@ -62,20 +63,8 @@ Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const In
 }
 
 Status Cluster::drain(uint64_t file, uint64_t calls, bool all) {
-  std::unique_ptr<Leaders> mine;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!for_drains_.empty()) {
-      mine = std::move(for_drains_.back());
-      for_drains_.pop_back();
-    }
-  }
-  if (mine == nullptr) mine = leaders_->more();
   const MessageWriter wanted = MessageWriter().put(file).put(DrainBody{calls, all ? 1u : 0u});
-  Status status = mine->ask(kCoordinator, Request::drain, wanted).status();
-  const std::lock_guard lock(mutex_);
-  for_drains_.push_back(std::move(mine));
-  return status;
+  return for_drains_->ask(options_.place.node, Request::drain_for_me, wanted).status();
 }
 
 Status Cluster::tell_others(Request kind, const MessageWriter& message) {

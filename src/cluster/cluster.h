@@ -7,11 +7,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "cluster/service.h"
+#include "cluster/spare_leaders.h"
 #include "node/neighbours.h"
 
 namespace pmio {
@@ -52,9 +52,7 @@ class Cluster : public Neighbours {
   Options options_;  // constant once connected
   std::unique_ptr<Service> service_;
   std::unique_ptr<Leaders> leaders_;
-  std::mutex mutex_;  // guards the rest
-  // Every drain has one of its own: it may wait for ranks that another drain of this process holds up.
-  std::vector<std::unique_ptr<Leaders>> for_drains_;
+  std::unique_ptr<SpareLeaders> for_drains_;
 };
 
 }  // namespace pmio

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "base/quiet_thread.h"
-#include "cluster/plan.h"
 
 namespace pmio {
 
@@ -94,9 +93,7 @@ bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
     }
     waiters_ = std::move(left);
   }
-  const int error = status.ok() ? 0 : status.system_errno() != 0 ? status.system_errno() : EIO;
-  const std::string& text = status.message();
-  for (Waiter& waiter : over) waiter.reply.send(error, std::as_bytes(std::span(text)));
+  for (Waiter& waiter : over) send_status(waiter.reply, status);
   return !over.empty();
 }
 
@@ -146,7 +143,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   if (broken_.count(file) != 0) return {Code::io, "an earlier round failed half-way", EIO};
   PMIO_TRY(poll(file, now));
   if (!now->undrained) return {};
-  PlanBody plan{now->cut, 0};
+  PlanBody plan{now->cut, 0, 0};
   {
     std::lock_guard lock(mutex_);
     plan.round = ++rounds_;
@@ -154,7 +151,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   }
   const Status status = carry_out(file, plan);
   const uint64_t error = status.ok() ? 0 : static_cast<uint64_t>(std::max(status.system_errno(), 1));
-  const MessageWriter over = MessageWriter().put(file).put(error);
+  const MessageWriter over = MessageWriter().put(file).put(EndBody{plan.round, error});
   const Status ended = tell(Request::end, {&over, 1}, nullptr);
   {
     // Who was given up, and has not been told, finds out by asking.
@@ -164,18 +161,27 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   return status.ok() ? ended : status;
 }
 
+Status Coordinator::ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* plan) {
+  PMIO_TRY(leaders_->ask_in_parts(
+      leaders_->all(), Request::plan, false,
+      [&](NextPart from) {
+        return MessageWriter().put(file).put(PlanBody{begin.cut, begin.round, from});
+      },
+      [&](uint32_t node, const std::vector<std::byte>& answer) { return plan->read(node, answer); }));
+  return plan->arrange();
+}
+
 Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) {
-  std::vector<std::vector<std::byte>> answers;
-  const MessageWriter question = MessageWriter().put(file).put(begin);
-  PMIO_TRY(tell(Request::plan, {&question, 1}, &answers));
   RoundPlan plan(leaders_->count());
-  PMIO_TRY(plan.read(answers));
-  const MessageWriter work = plan.work(file);
-  answers.clear();
-  PMIO_TRY(tell(Request::write, {&work, 1}, &answers));
-  PMIO_TRY(plan.read_mixed(answers));
-  const std::vector<MessageWriter> finish = plan.finish(file);
-  Status finished = tell(Request::finish, finish, nullptr);
+  PMIO_TRY(ask_plans(file, begin, &plan));
+  do {
+    std::vector<std::vector<std::byte>> answers;
+    PMIO_TRY(tell(Request::write, plan.work(file, begin.round), &answers));
+    PMIO_TRY(plan.read_mixed(answers));
+  } while (plan.more_work());
+  const std::vector<MessageWriter> changes = plan.changes(file, begin.round);
+  for (size_t i = 0; i + 1 < changes.size(); i++) PMIO_TRY(tell(Request::conceal, {&changes[i], 1}, nullptr));
+  Status finished = tell(Request::finish, {&changes.back(), 1}, nullptr);
   if (!finished.ok()) broken_.insert(file);
   return finished;
 }

@@ -3,9 +3,10 @@
 // A round of one file: poll (how many collective write calls have all ranks finished? the cut is behind the
 // independent writes that came after the last of these, as far as they go; or, where somebody is in the next
 // call, behind what there is of it), plan (what does each node have, up to the cut?), write (each its own,
-// and the windows it owns), finish (it counts as drained), end (it does so everywhere). After a failed finish
-// the file is broken: some nodes count as drained what others do not, so that nothing may be drained any
-// more; all that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
+// and the windows it owns), conceal (where have others written?), finish (it counts as drained), end (it does
+// so everywhere). Of many windows there are several plan, write and conceal. After a failed finish the file
+// is broken: some nodes count as drained what others do not, so that nothing may be drained any more; all
+// that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +17,8 @@
 #include <vector>
 
 #include "cluster/leaders.h"
-#include "node/node_round.h"
+#include "cluster/plan.h"
+#include "log/call_stamp.h"
 #include "peer/server.h"
 
 namespace pmio {
@@ -47,6 +49,7 @@ class Coordinator {
   // *now: as it was when the round began; all up to its cut is drained on success.
   Status round(uint64_t file, Poll* now);
   Status poll(uint64_t file, Poll* now);
+  Status ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* plan);
   Status carry_out(uint64_t file, const PlanBody& begin);
   Status tell(Request kind, std::span<const MessageWriter> messages,
               std::vector<std::vector<std::byte>>* answers);

@@ -2,6 +2,7 @@
 // until the one before it has been answered.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +26,13 @@ class Leaders {
   // All of `nodes` at once; the results in the same order. One message for all, or one each.
   std::vector<Result<std::vector<std::byte>>> ask_all(std::span<const uint32_t> nodes, Request kind,
                                                       std::span<const MessageWriter> messages);
+  // All of `nodes` at once, until each has answered in full (NextPart, message.h). question: for what is
+  // `from` there on; take: what came. An answer that was lost is asked for again if it `may_repeat`: a leader
+  // disconnects who takes its answers too slowly (peer/server.h), as one does that was stopped meanwhile.
+  using Question = std::function<MessageWriter(NextPart from)>;
+  using Take = std::function<Status(uint32_t node, std::vector<std::byte> answer)>;
+  Status ask_in_parts(std::span<const uint32_t> nodes, Request kind, bool may_repeat,
+                      const Question& question, const Take& take);
   // Whether a new connection to it is answered within a few seconds.
   Status reach(uint32_t node) const;
   std::span<const uint32_t> all() const { return all_; }

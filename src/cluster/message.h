@@ -4,9 +4,11 @@
 //   ask        any process -> every other node's leader     Neighbours::ask
 //   survey                                                  Neighbours::survey
 //   forget, truncated, discard                              likewise
-//   drain      any process -> the coordinator: node 0's leader; answered when the round is over
+//   drain_for_me   any process -> its own node's leader; answered when the round is over
+//   drain      a leader -> the coordinator: node 0's leader; likewise
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
-//   poll, plan, write, finish, end   the coordinator -> every leader, in this order: a round (coordinator.h)
+//   poll, plan, write, conceal, finish, end   the coordinator -> every leader, in this order: a round
+//              (coordinator.h); of plan, write and conceal as many as it takes
 //   pieces     the owner of a window -> a leader, during `write`
 //   alive      a leader -> the coordinator, where it hears nothing of a round that it has begun: whether that
 //              still goes on. Without a body, to any leader: whether it answers at all
@@ -27,6 +29,7 @@ enum class Request : uint32_t {
   forget,
   truncated,
   discard,
+  drain_for_me,
   drain,
   fetch_add,
   store,
@@ -34,6 +37,7 @@ enum class Request : uint32_t {
   plan,
   write,
   pieces,
+  conceal,
   finish,
   end,
   alive,
@@ -53,7 +57,7 @@ struct AskAnswer {  // of Neighbours::Answer, what one node knows
   uint64_t synced;
   uint64_t clock;
 };
-struct DrainBody {  // Neighbours::drain
+struct DrainBody {  // of both; Neighbours::drain
   uint64_t calls;
   uint64_t all;
 };
@@ -77,31 +81,49 @@ struct SharedPointerBody {
   int64_t initial;
   int64_t by;  // store: nothing
 };
+// Of the requests of a round each has its number, and is refused where another one goes on: it may have come
+// late.
 struct PlanBody {
   uint64_t cut;
-  uint64_t round;  // of the coordinator's all, none with the same; it comes in `alive` again
+  uint64_t round;  // of the coordinator's all, each higher than those before
+  uint64_t from;   // of the node's windows, the first one wanted; 0 begins the round
 };
-// Answer to plan: per window its number, whether it is exact, and its list of Interval.
-// write: per window that is shared, ShareBody and the list of the nodes that have a part of it. Answer: list
-// of the windows, of those this node owns, in which bytes were in more than one piece.
-struct ShareBody {
-  uint64_t window;
-  uint64_t owner;
+// Answers for which one message may be too small begin with this, and are asked for again `from` there on.
+using NextPart = uint64_t;  // 0: that was all
+struct PlanAnswer {         // then of each window its number and its list of Interval
+  NextPart next;
+  uint64_t windows;
 };
-// pieces: PiecesBody. Answer: PiecesAnswer, list of PieceBody, then the data of all of them.
+// write: WriteBody, list of those of the node's windows that another one writes; then of each that it writes
+// for others too, its number and the list of these. Answer: list of the latter windows in which bytes were in
+// more than one piece.
+struct WriteBody {
+  uint64_t round;
+  uint64_t begin, end;  // it is about windows from begin to before end
+};
+// pieces: PiecesBody. Answer: NextPart, list of PieceBody, then the data of all of them.
 struct PiecesBody {
+  uint64_t round;
   uint64_t window;
   uint64_t from;  // of the window's pieces, the first one wanted
-};
-struct PiecesAnswer {
-  uint64_t next;  // the first one that had no room; 0: none
 };
 struct PieceBody {
   Vector range;
   uint64_t stamp;
   uint64_t rank;
 };
-// finish: list of NodeRound::Foreign. end: 0 where the round was finished, else an errno (uint64_t).
+// conceal, finish: the round's number (uint64_t), list of ChangedBody, the same for all nodes.
+struct ChangedBody {
+  uint64_t window;
+  uint64_t begin, next_begin;  // of what all have written there; and without the node that has the first byte
+  uint64_t end, next_end;      // likewise, the last byte
+  uint32_t first, last;        // these nodes
+  uint64_t mixed;
+};
+struct EndBody {
+  uint64_t round;
+  uint64_t error;  // 0 where the round was finished, else an errno
+};
 // alive: PlanBody::round. Answer: nothing; ESTALE where the coordinator leads that round no more.
 
 // What a message that cannot be one of these is answered with, or an answer taken for.

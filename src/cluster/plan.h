@@ -1,5 +1,5 @@
 // Who writes which window in a round: each node its own, where the pieces of the nodes do not mix; else one
-// of them. Threads: one.
+// of them. However many windows there are, each message has a bound. Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,47 @@
 
 #include "base/status.h"
 #include "cluster/message.h"
-#include "node/node_round.h"
 
 namespace pmio {
 
 class RoundPlan {
  public:
-  explicit RoundPlan(uint32_t nodes) : nodes_(nodes) {}
-  // The answers to `plan`, and to `write`, by node.
-  Status read(std::span<const std::vector<std::byte>> answers);
+  // Parts: what one node has of one window.
+  static constexpr size_t kMostParts = size_t{4}
+                                       << 20;  // of all nodes, in a `write`, of at most 12 bytes each
+  static constexpr size_t kMostChanged = size_t{1} << 20;  // windows, in a `finish`
+  explicit RoundPlan(uint32_t nodes, size_t most_parts = kMostParts, size_t most_changed = kMostChanged)
+      : nodes_(nodes), most_parts_(most_parts), most_changed_(most_changed) {}
+  // The answers to `plan`, in any order; once all have come, `arrange`.
+  Status read(uint32_t node, std::span<const std::byte> answer);
+  Status arrange();
+  // The next request `write`, for each node, until there is no more; at least one. And the answers, by node.
+  std::vector<MessageWriter> work(uint64_t file, uint64_t round);
+  bool more_work() const { return given_ < parts_.size(); }
   Status read_mixed(std::span<const std::vector<std::byte>> answers);
-  // The requests: `write` for all nodes, `finish` for each.
-  MessageWriter work(uint64_t file) const;
-  std::vector<MessageWriter> finish(uint64_t file) const;
+  // The requests `conceal` to all nodes, the last of which is `finish`.
+  std::vector<MessageWriter> changes(uint64_t file, uint64_t round) const;
 
  private:
   struct Part {
     uint64_t window = 0;
     uint32_t node = 0;
-    bool exact = false;
-    std::vector<Interval> pieces;
+    uint32_t count = 0;  // of its pieces
+    uint64_t first = 0;  // of these
   };
-  // Calls visit(parts of one window) for each window.
-  template <class Visit>
-  void for_each_window(const Visit& visit) const;
-  static bool mix(std::span<const Part> parts);
+  std::span<const Interval> pieces(const Part& part) const;
+  // The parts of the window that begins there.
+  std::span<const Part> window_at(size_t part) const;
+  bool mix(std::span<const Part> parts) const;
+  std::vector<std::span<const Part>> next_shared();
+  ChangedBody changed(std::span<const Part> parts) const;
 
   const uint32_t nodes_;
-  std::vector<Part> parts_;  // by window, then node
-  std::vector<uint64_t> mixed_;
+  const size_t most_parts_, most_changed_;
+  std::vector<Part> parts_;  // arranged: by window, then node
+  std::vector<Interval> pieces_;
+  size_t given_ = 0;             // parts of the windows that are worked on so far
+  std::vector<uint64_t> mixed_;  // in order
 };
 
 }  // namespace pmio

@@ -1,35 +1,24 @@
 #include "cluster/round_part.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <deque>
 #include <future>
 #include <thread>
 
 #include "cluster/stream_order.h"
+#include "drain/visible.h"
 
 namespace pmio {
 
 constexpr size_t kMostAnswerBytes = 16 << 20;
+constexpr size_t kMostTold = 4;           // windows, each for another node
 constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
 
-struct RoundPart::Fetched {
-  std::deque<std::vector<std::byte>> answers;  // what the pieces point into
-  std::vector<Piece> pieces;
-};
+static Status no_such_round() { return {Code::io, "no such round", EPROTO}; }
 
-struct RoundPart::Work {
-  std::vector<Task> tasks;  // in the order in which they are begun
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::mutex mutex;
-  std::vector<uint64_t> mixed;  // windows in which bytes were in more than one piece
-};
-
-Result<NodeRound*> RoundPart::current(uint64_t file) {
+Result<NodeRound*> RoundPart::current(uint64_t file, uint64_t number) {
   std::lock_guard lock(mutex_);
-  if (round_ == nullptr || file_ != file) return Status(Code::io, "no such round", EPROTO);
+  if (round_ == nullptr || file_ != file || number_ != number) return no_such_round();
   return round_.get();
 }
 
@@ -41,6 +30,13 @@ void RoundPart::abandon() {
     over = std::move(round_);
   }
   while (over.use_count() > 1) std::this_thread::yield();  // its pieces are being read
+  std::lock_guard lock(mutex_);
+  told_.clear();
+}
+
+void RoundPart::set_number(uint64_t number) {
+  std::lock_guard lock(mutex_);
+  number_ = number;
 }
 
 void RoundPart::look_after() {
@@ -53,188 +49,157 @@ void RoundPart::look_after() {
   if (!leaders_.ask(kCoordinator, Request::alive, question).ok()) abandon();
 }
 
-Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
-  PlanBody plan{};
-  if (!body.get(&plan)) return nonsense();
+Status RoundPart::begin(uint64_t number, const PlanBody& plan) {
+  if (plan.round <= number_) return no_such_round();
   abandon();
+  set_number(plan.round);
   const std::shared_ptr<File> file = job_.find_number(number);
   if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
   auto round = NodeRound::begin(file, plan.cut);
   if (!round.ok()) return round.status();
-  answer->put(uint64_t{round.value()->windows().size()});
-  size_t intervals = 0;
-  for (const NodeRound::Window& window : round.value()->windows()) {
-    const Interval span{window.pieces.front().begin, window.pieces.back().end};
-    intervals += window.pieces.size();
-    const bool told = intervals <= kMostPlanned;
-    answer->put(window.number).put(uint64_t{told && window.exact});
-    answer->put_list(told ? std::span<const Interval>(window.pieces) : std::span(&span, 1));
-  }
   std::lock_guard lock(mutex_);
   round_ = std::move(round.value());
   file_ = number;
-  number_ = plan.round;
   return {};
 }
 
-bool RoundPart::read_shares(MessageReader body, std::vector<Share>* shares) const {
-  while (body.ok() && !body.done()) {
-    ShareBody share{};
-    Share one;
-    if (!body.get(&share) || !body.get_list(&one.nodes) || share.owner >= leaders_.count()) return false;
-    for (const uint32_t node : one.nodes)
-      if (node >= leaders_.count()) return false;
-    one.window = share.window;
-    one.owner = static_cast<uint32_t>(share.owner);
-    shares->push_back(std::move(one));
+Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answer) {
+  PlanBody plan{};
+  if (!body.get(&plan)) return nonsense();
+  if (plan.from == 0) PMIO_TRY(begin(number, plan));
+  const auto round = current(number, plan.round);
+  if (!round.ok()) return round.status();
+  const auto& windows = round.value()->windows();
+  if (plan.from > windows.size()) return nonsense();
+  MessageWriter list;
+  size_t intervals = 0, at = 0;
+  for (; at < windows.size() && list.size() < kMostAnswerBytes; at++) {
+    const NodeRound::Window& window = windows[at];
+    intervals += window.pieces.size();
+    if (at < plan.from) continue;
+    const Interval span{window.pieces.front().begin, window.pieces.back().end};
+    const bool told = intervals <= kMostPlanned;
+    list.put(window.number);
+    list.put_list(told ? std::span<const Interval>(window.pieces) : std::span(&span, 1));
   }
-  return std::is_sorted(shares->begin(), shares->end(),
-                        [](const Share& a, const Share& b) { return a.window < b.window; });
+  answer->put(PlanAnswer{at < windows.size() ? at : 0, at - plan.from}).put_bytes(list.bytes());
+  return {};
 }
 
 // Its own windows, from a place of the file on that is another for every node, and so perhaps at another
 // server where nobody knows of servers; then those that it writes for others too.
-void RoundPart::plan_work(const std::vector<Share>& shares, Work* work) const {
-  const auto& windows = round_->windows();
-  std::vector<Task> tasks;
+Result<std::vector<WindowQueue::Window>> RoundPart::read_work(const WriteBody& wanted,
+                                                              MessageReader body) const {
+  std::vector<uint64_t> left;  // to others, or written with what others have
+  if (!body.get_list(&left)) return nonsense();
+  std::vector<WindowQueue::Window> shared;
+  while (!body.done()) {
+    WindowQueue::Window window;
+    if (!body.get(&window.number) || !body.get_list(&window.nodes)) return nonsense();
+    if (std::any_of(window.nodes.begin(), window.nodes.end(),
+                    [&](uint32_t node) { return node >= leaders_.count(); }))
+      return nonsense();
+    left.push_back(window.number);
+    shared.push_back(std::move(window));
+  }
+  std::sort(left.begin(), left.end());
+  std::vector<WindowQueue::Window> mine;
   std::vector<WindowPlace> places;
+  const auto& windows = round_->windows();
   const size_t first = windows.size() * node_ / leaders_.count();
   for (size_t i = 0; i < windows.size(); i++) {
     const NodeRound::Window& window = windows[(first + i) % windows.size()];
-    const auto share = std::lower_bound(shares.begin(), shares.end(), window.number,
-                                        [](const Share& a, uint64_t number) { return a.window < number; });
-    if (share != shares.end() && share->window == window.number) continue;
-    tasks.push_back({window.number, nullptr});
+    if (window.number < wanted.begin || window.number >= wanted.end) continue;
+    if (std::binary_search(left.begin(), left.end(), window.number)) continue;
+    mine.push_back({window.number, {}});
     places.push_back({round_->server_of(window.number), window.whole()});
   }
-  for (const Share& share : shares) {
-    if (share.owner != node_) continue;
-    tasks.push_back({share.window, &share});
-    places.push_back({round_->server_of(share.window), false});
+  for (WindowQueue::Window& window : shared) {
+    places.push_back({round_->server_of(window.number), false});
+    mine.push_back(std::move(window));
   }
+  std::vector<WindowQueue::Window> ordered;
   for (const size_t position : stream_order(places, round_->servers(), node_, leaders_.count()))
-    work->tasks.push_back(tasks[position]);
+    ordered.push_back(std::move(mine[position]));
+  return ordered;
 }
 
-// What one answer brings. *next: the number of the first piece that is still missing; 0: none.
-Status RoundPart::take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
-                              uint64_t* next) {
-  fetched->answers.push_back(std::move(answer));
-  MessageReader reader(fetched->answers.back());
-  PiecesAnswer head{};
-  std::vector<PieceBody> bodies;
-  if (!reader.get(&head) || !reader.get_list(&bodies)) return nonsense();
-  for (const PieceBody& body : bodies) {
-    if (!sensible(body.range, wanted.window)) return nonsense();
-    const auto data = reader.get_bytes(body.range.bytes());
-    if (!reader.ok()) return nonsense();
-    fetched->pieces.push_back({body.range, body.stamp, static_cast<uint32_t>(body.rank), data.data()});
-  }
-  if (head.next != 0 && head.next <= wanted.from) return nonsense();
-  *next = head.next;
-  return {};
-}
-
-// From all nodes at once, a part of each at a time.
-Result<RoundPart::Fetched> RoundPart::fetch(Leaders& leaders, const Share& share) const {
-  Fetched fetched;
-  std::vector<uint32_t> nodes = share.nodes;
-  std::erase(nodes, node_);
-  std::vector<PiecesBody> wanted(nodes.size(), {share.window, 0});
-  while (!nodes.empty()) {
-    std::vector<MessageWriter> questions;
-    for (const PiecesBody& body : wanted) questions.push_back(MessageWriter().put(file_).put(body));
-    auto answers = leaders.ask_all(nodes, Request::pieces, questions);
-    size_t left = 0;
-    for (size_t i = 0; i < answers.size(); i++) {
-      if (!answers[i].ok()) return answers[i].status();
-      uint64_t next = 0;
-      PMIO_TRY(take_pieces(wanted[i], std::move(answers[i]).value(), &fetched, &next));
-      if (next == 0) continue;
-      nodes[left] = nodes[i];
-      wanted[left++] = {share.window, next};
-    }
-    nodes.resize(left);
-    wanted.resize(left);
-  }
-  return fetched;
-}
-
-// Takes windows until there are no more, or another stream has failed. What the others have of the next one
-// is fetched while this one is written.
-Status RoundPart::write_stream(Leaders& leaders, Work& work) {
+Status RoundPart::write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed) {
   NodeRound::Stream stream;
-  struct Begun {
-    const Task* task = nullptr;
-    std::future<Result<Fetched>> others;
-  };
-  const auto begin = [&] {
-    Begun begun;
-    const size_t next = work.next.fetch_add(1, std::memory_order_relaxed);
-    if (next >= work.tasks.size()) return begun;
-    begun.task = &work.tasks[next];
-    if (begun.task->share == nullptr) return begun;
-    begun.others = std::async(std::launch::async,
-                              [this, &leaders, task = begun.task] { return fetch(leaders, *task->share); });
-    return begun;
-  };
-  for (Begun next = begin(); next.task != nullptr && !work.failed.load(std::memory_order_relaxed);) {
-    Begun now = std::move(next);
-    Fetched fetched;
-    if (now.others.valid()) {
-      Result<Fetched> got = now.others.get();
-      if (!got.ok()) return got.status();
-      fetched = std::move(got.value());
-    }
-    next = begin();
+  WindowQueue::Window window;
+  Fetched others;
+  for (;;) {
+    const Result<bool> more = queue.take(&window, &others);
+    if (!more.ok()) return more.status();
+    if (!more.value()) return {};
     bool overlap = false;
-    PMIO_TRY(round_->write(stream, now.task->window, fetched.pieces, &overlap));
-    if (!overlap || now.task->share == nullptr) continue;
-    const std::lock_guard lock(work.mutex);
-    work.mixed.push_back(now.task->window);
+    PMIO_TRY(round_->write(stream, window.number, others.pieces, &overlap));
+    if (overlap && !window.nodes.empty()) mixed->push_back(window.number);
   }
-  return {};
+}
+
+Leaders& RoundPart::leaders_of_stream(size_t stream) {
+  return stream == 0 ? leaders_ : *more_leaders_[stream - 1];
 }
 
 Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer) {
-  const auto round = current(file);
+  WriteBody wanted{};
+  if (!body.get(&wanted)) return nonsense();
+  const auto round = current(file, wanted.round);
   if (!round.ok()) return round.status();
-  std::vector<Share> shares;
-  if (!read_shares(body, &shares)) return nonsense();
-  Work work;
-  plan_work(shares, &work);
-  const auto run = [&](Leaders& leaders) {
-    Status status = write_stream(leaders, work);
-    if (!status.ok()) work.failed.store(true, std::memory_order_relaxed);
-    return status;
-  };
+  auto work = read_work(wanted, body);
+  if (!work.ok()) return work.status();
+  std::vector<WindowQueue::Window> windows = std::move(work).value();
   // No more than there is work for.
   const size_t streams =
-      std::min<size_t>(streams_of_node(round_->servers(), leaders_.count()), work.tasks.size());
+      std::clamp<size_t>(windows.size(), 1, streams_of_node(round_->servers(), leaders_.count()));
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
+  WindowQueue queue(std::move(windows), streams, [&](const WindowQueue::Window& window, size_t turn) {
+    return fetch_pieces(leaders_of_stream(turn % streams), file, wanted.round, window.number, window.nodes);
+  });
+  std::vector<std::vector<uint64_t>> mixed(streams);
+  const auto run = [&](size_t stream) {
+    Status status = write_stream(queue, &mixed[stream]);
+    if (!status.ok()) queue.stop();
+    return status;
+  };
   std::vector<std::future<Status>> others;
-  for (size_t i = 0; i + 1 < streams; i++)
-    others.push_back(std::async(std::launch::async, run, std::ref(*more_leaders_[i])));
-  Status status = run(leaders_);
+  for (size_t i = 1; i < streams; i++) others.push_back(std::async(std::launch::async, run, i));
+  Status status = run(0);
   for (auto& other : others)
     if (Status of_other = other.get(); status.ok()) status = std::move(of_other);
   PMIO_TRY(status);
   PMIO_TRY(round_->sync());
-  answer->put_list(std::span<const uint64_t>(work.mixed));
+  for (size_t i = 1; i < streams; i++) mixed[0].insert(mixed[0].end(), mixed[i].begin(), mixed[i].end());
+  answer->put_list(std::span<const uint64_t>(mixed[0]));
   return {};
+}
+
+// Empty: none are known.
+std::vector<Piece> RoundPart::take_told(uint64_t window) {
+  const auto told =
+      std::find_if(told_.begin(), told_.end(), [=](const Told& one) { return one.window == window; });
+  if (told == told_.end()) return {};
+  std::vector<Piece> pieces = std::move(told->pieces);
+  told_.erase(told);
+  return pieces;
 }
 
 Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answer) {
   PiecesBody wanted{};
   if (!body.get(&wanted)) return nonsense();
   std::shared_ptr<NodeRound> round;
+  std::vector<Piece> found;
   {
     std::lock_guard lock(mutex_);
-    if (file_ == file) round = round_;
+    if (file_ == file && number_ == wanted.round) round = round_;
+    if (round == nullptr) return no_such_round();
+    found = take_told(wanted.window);
   }
-  if (round == nullptr) return {Code::io, "no such round", EPROTO};
-  std::vector<Piece> found;
-  PMIO_TRY(round->pieces(wanted.window, &found));
+  if (found.empty()) {
+    PMIO_TRY(round->pieces(wanted.window, &found));
+    drop_overwritten(window_bytes(wanted.window), &found);
+  }
   if (wanted.from > found.size()) return nonsense();
   std::vector<PieceBody> bodies;
   size_t at = wanted.from, bytes = 0;
@@ -242,28 +207,52 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
     bodies.push_back({found[at].range, found[at].stamp, found[at].rank});
     bytes += found[at].range.bytes() + sizeof(PieceBody);
   }
-  answer->reserve(bytes + sizeof(PiecesAnswer) + sizeof(uint64_t));
-  answer->put(PiecesAnswer{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
+  answer->reserve(bytes + sizeof(NextPart) + sizeof(uint64_t));
+  answer->put(NextPart{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
   for (size_t i = wanted.from; i < at; i++) answer->put_bytes({found[i].data, found[i].range.bytes()});
+  if (at == found.size()) return {};
+  std::lock_guard lock(mutex_);
+  told_.push_front({wanted.window, std::move(found)});
+  if (told_.size() > kMostTold) told_.pop_back();
   return {};
 }
 
-Status RoundPart::finish(uint64_t file, MessageReader body) {
-  const auto round = current(file);
+Result<RoundPart::Changed> RoundPart::read_changed(uint64_t file, MessageReader body) {
+  uint64_t number = 0;
+  if (!body.get(&number)) return nonsense();
+  const auto round = current(file, number);
   if (!round.ok()) return round.status();
-  std::vector<NodeRound::Foreign> foreign;
-  if (!body.get_list(&foreign)) return nonsense();
-  return round.value()->finish(foreign);
+  std::vector<ChangedBody> all;
+  if (!body.get_list(&all)) return nonsense();
+  Changed changed{round.value(), {}};
+  for (const ChangedBody& one : all) {
+    const uint64_t begin = one.first == node_ ? one.next_begin : one.begin;
+    const uint64_t end = one.last == node_ ? one.next_end : one.end;
+    if (begin < end) changed.foreign.push_back({one.window, begin, end, one.mixed});
+  }
+  return changed;
+}
+
+Status RoundPart::conceal(uint64_t file, MessageReader body) {
+  const auto changed = read_changed(file, body);
+  return changed.ok() ? changed.value().round->conceal(changed.value().foreign) : changed.status();
+}
+
+Status RoundPart::finish(uint64_t file, MessageReader body) {
+  const auto changed = read_changed(file, body);
+  return changed.ok() ? changed.value().round->finish(changed.value().foreign) : changed.status();
 }
 
 Status RoundPart::end(uint64_t number, MessageReader body) {
-  uint64_t error = 0;
-  if (!body.get(&error)) return nonsense();
-  const auto round = current(number);
-  if (error == 0 && round.ok()) round.value()->end();
+  EndBody end{};
+  if (!body.get(&end)) return nonsense();
+  if (end.round < number_) return no_such_round();
+  const auto round = current(number, end.round);
+  if (end.error == 0 && round.ok()) round.value()->end();
   abandon();
-  if (error == 0) return round.status();
-  if (const std::shared_ptr<File> file = job_.find_number(number)) file->fail(static_cast<int>(error));
+  set_number(end.round);
+  if (end.error == 0) return round.status();
+  if (const std::shared_ptr<File> file = job_.find_number(number)) file->fail(static_cast<int>(end.error));
   return {};
 }
 

@@ -1,13 +1,15 @@
-// A leader's part in the rounds of the coordinator: plan, write, finish, end, on one thread; pieces on any.
-// Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
+// A leader's part in the rounds of the coordinator: plan, write, conceal, finish, end, on one thread; pieces
+// on any. Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "cluster/leaders.h"
+#include "cluster/window_queue.h"
 #include "node/job.h"
 #include "node/node_round.h"
 
@@ -21,6 +23,7 @@ class RoundPart {
   Status plan(uint64_t file, MessageReader body, MessageWriter* answer);
   Status write(uint64_t file, MessageReader body, MessageWriter* answer);
   Status pieces(uint64_t file, MessageReader body, MessageWriter* answer);
+  Status conceal(uint64_t file, MessageReader body);
   Status finish(uint64_t file, MessageReader body);
   Status end(uint64_t file, MessageReader body);
 
@@ -30,24 +33,23 @@ class RoundPart {
   void look_after();
 
  private:
-  struct Share {
-    uint64_t window = 0;
-    uint32_t owner = 0;
-    std::vector<uint32_t> nodes;
+  struct Changed {
+    NodeRound* round = nullptr;
+    std::vector<NodeRound::Foreign> foreign;
   };
-  struct Task {
+  struct Told {
     uint64_t window = 0;
-    const Share* share = nullptr;  // null: no other node has bytes of it
+    std::vector<Piece> pieces;
   };
-  struct Fetched;  // the others' pieces of one window
-  struct Work;     // what the streams of a round share
-  Result<NodeRound*> current(uint64_t file);
-  bool read_shares(MessageReader body, std::vector<Share>* shares) const;
-  void plan_work(const std::vector<Share>& shares, Work* work) const;
-  Status write_stream(Leaders& leaders, Work& work);
-  Result<Fetched> fetch(Leaders& leaders, const Share& share) const;
-  static Status take_pieces(const PiecesBody& wanted, std::vector<std::byte> answer, Fetched* fetched,
-                            uint64_t* next);
+  Result<NodeRound*> current(uint64_t file, uint64_t number);
+  void set_number(uint64_t number);
+  Status begin(uint64_t file, const PlanBody& plan);
+  Result<std::vector<WindowQueue::Window>> read_work(const WriteBody& wanted, MessageReader body) const;
+  Result<Changed> read_changed(uint64_t file, MessageReader body);
+  // Until there are no more. mixed: windows in which bytes were in more than one piece.
+  Status write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed);
+  Leaders& leaders_of_stream(size_t stream);
+  std::vector<Piece> take_told(uint64_t window);
 
   Job& job_;
   Leaders& leaders_;
@@ -55,8 +57,9 @@ class RoundPart {
   std::vector<std::unique_ptr<Leaders>> more_leaders_;  // no stream waits for another one's answers
   mutable std::mutex mutex_;                            // guards the pointer and what follows, not the round
   std::shared_ptr<NodeRound> round_;
+  std::deque<Told> told_;  // the last windows that others have been told a part of
   uint64_t file_ = 0;
-  uint64_t number_ = 0;  // PlanBody::round
+  uint64_t number_ = 0;  // PlanBody::round; the highest that has come
 };
 
 }  // namespace pmio

@@ -31,6 +31,7 @@ Service::~Service() {
 
 void Service::connect(const Leaders& leaders) {
   leaders_ = leaders.more();
+  desk_ = std::make_unique<DrainDesk>(leaders);
   part_ = std::make_unique<RoundPart>(job_, *leaders_, node_);
   if (node_ == 0) coordinator_ = std::make_unique<Coordinator>(leaders.more());
 }
@@ -39,6 +40,7 @@ TaskThread& Service::thread_of(Request kind) {
   switch (kind) {
     case Request::plan:
     case Request::write:
+    case Request::conceal:
     case Request::finish:
     case Request::end:
       return rounds_;
@@ -69,17 +71,21 @@ void Service::handle(uint32_t kind, std::span<const std::byte> payload, PeerRepl
     MessageReader reader(*bytes);
     MessageWriter answer;
     uint64_t file = 0;
-    DrainBody wanted{};
     if (!reader.get(&file)) return shared->send(EPROTO, {});
-    if (request == Request::drain) {
-      if (coordinator_ == nullptr || !reader.get(&wanted)) return shared->send(EPROTO, {});
-      return coordinator_->request(file, wanted.calls, wanted.all != 0, std::move(*shared));
-    }
+    if (request == Request::drain || request == Request::drain_for_me)
+      return take_drain(request, file, reader, std::move(*shared));
     const Status status = serve(request, file, reader, &answer);
     if (status.ok()) return shared->send(answer.take());
-    const std::string& text = status.message();
-    shared->send(status.system_errno() != 0 ? status.system_errno() : EIO, std::as_bytes(std::span(text)));
+    send_status(*shared, status);
   });
+}
+
+void Service::take_drain(Request kind, uint64_t file, MessageReader body, PeerReply reply) {
+  DrainBody wanted{};
+  if (!body.get(&wanted)) return reply.send(EPROTO, {});
+  if (kind == Request::drain_for_me) return desk_->request(file, wanted, std::move(reply));
+  if (coordinator_ == nullptr) return reply.send(EPROTO, {});
+  coordinator_->request(file, wanted.calls, wanted.all != 0, std::move(reply));
 }
 
 Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWriter* answer) {
@@ -99,6 +105,8 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
       return part_->write(file, body, answer);
     case Request::pieces:
       return part_->pieces(file, body, answer);
+    case Request::conceal:
+      return part_->conceal(file, body);
     case Request::finish:
       return part_->finish(file, body);
     case Request::end:
@@ -115,6 +123,7 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
     }
     case Request::alive:
     case Request::drain:
+    case Request::drain_for_me:
       break;
   }
   return nonsense();

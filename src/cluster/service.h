@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cluster/coordinator.h"
+#include "cluster/drain_desk.h"
 #include "cluster/round_part.h"
 #include "cluster/shared_pointers.h"
 #include "cluster/task_thread.h"
@@ -26,6 +27,7 @@ class Service {
   Service(Job& job, uint32_t node) : job_(job), node_(node) {}
   void handle(uint32_t kind, std::span<const std::byte> payload, PeerReply reply);
   int answer_alive(MessageReader body) const;  // an errno
+  void take_drain(Request kind, uint64_t file, MessageReader body, PeerReply reply);
   Status serve(Request kind, uint64_t file, MessageReader body, MessageWriter* answer);
   Status answer_question(uint64_t file, MessageReader body, MessageWriter* answer);
   Status answer_survey(uint64_t file, MessageReader body, MessageWriter* answer);
@@ -38,6 +40,7 @@ class Service {
   std::unique_ptr<Leaders> leaders_;  // for the rounds
   std::unique_ptr<RoundPart> part_;
   SharedPointers pointers_;
+  std::unique_ptr<DrainDesk> desk_;
   std::unique_ptr<Coordinator> coordinator_;  // on node 0
   TaskThread rounds_{[this] { part_->look_after(); }};
   TaskThread questions_, pieces_, discards_;

@@ -20,11 +20,17 @@ void set_short(unsigned char* bytes, uint64_t begin, uint64_t length) {
   std::memcpy(bytes + begin / 8, &bits, sizeof bits);
 }
 
+bool any_short(const unsigned char* bytes, uint64_t begin, uint64_t length) {
+  uint16_t bits;
+  std::memcpy(&bits, bytes + begin / 8, sizeof bits);
+  return (bits & ((1u << length) - 1) << begin % 8) != 0;
+}
+
 }  // namespace
 
 void Bitmap::clear(uint64_t begin, uint64_t end) {
   if (begin >= end) return;
-  // One word more than needed, so that set_short may reach over the end.
+  // One word more than needed, so that set_short and any_short may reach over the end.
   const uint64_t first = begin / 64, last = (end + 63) / 64;
   if (words_.size() < last + 1) words_.resize(last + 1);
   std::fill(words_.begin() + static_cast<ptrdiff_t>(first), words_.begin() + static_cast<ptrdiff_t>(last), 0);
@@ -53,6 +59,25 @@ void Bitmap::set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64
   } else {
     for (uint64_t i = 0; i < count; ++i) set(begin + i * stride, begin + i * stride + length);
   }
+}
+
+bool Bitmap::any(uint64_t begin, uint64_t end) const {
+  const uint64_t first = begin / 64, last = (end - 1) / 64;
+  const uint64_t head = ~uint64_t{0} << begin % 64, tail = ~uint64_t{0} >> (63 - (end - 1) % 64);
+  if (first == last) return (words_[first] & head & tail) != 0;
+  if ((words_[first] & head) != 0 || (words_[last] & tail) != 0) return true;
+  return std::any_of(words_.begin() + static_cast<ptrdiff_t>(first) + 1,
+                     words_.begin() + static_cast<ptrdiff_t>(last), [](uint64_t word) { return word != 0; });
+}
+
+bool Bitmap::any_of_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) const {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(words_.data());
+  const bool brief = length <= kShortBits;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = begin + i * stride;
+    if (brief ? any_short(bytes, at, length) : any(at, at + length)) return true;
+  }
+  return false;
 }
 
 void Bitmap::extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const {

@@ -1,4 +1,5 @@
-// One bit per byte of a window: which bytes were painted. Positions are bytes from the start of the window.
+// One bit per byte of a window: which bytes were painted, or taken. Positions are bytes from the start of the
+// window.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,14 @@ class Bitmap {
   void set(uint64_t begin, uint64_t end);
   // Sets count blocks of `length` at begin, begin + stride, ...; stride >= length.
   void set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count);
+  // Whether one of them is set in such blocks.
+  bool any_of_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) const;
   // Appends the set parts of [begin, end), as file bytes: position 0 is file byte `base`.
   void extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const;
 
  private:
+  bool any(uint64_t begin, uint64_t end) const;
+
   std::vector<uint64_t> words_;
 };
 

@@ -63,8 +63,9 @@ class NodeRound {
     uint64_t begin = 0, end = 0;
     uint64_t mixed = 0;
   };
-  // The records of this round are drained, durably known. Their segments are kept until `end`: as long as
-  // another node may not have finished, recovery may need them (recover/spanning.h).
+  Status conceal(std::span<const Foreign> foreign);
+  // That too; then the records of this round are drained, durably known. Their segments are kept until `end`:
+  // as long as another node may not have finished, recovery may need them (recover/spanning.h).
   Status finish(std::span<const Foreign> foreign);
   // All nodes have finished.
   void end();
@@ -73,7 +74,6 @@ class NodeRound {
   NodeRound() = default;
   Status open(CallStamp cut);
   Status find_windows();
-  Status conceal(std::span<const Foreign> foreign);
   void note_truncation();
 
   std::shared_ptr<File> file_;

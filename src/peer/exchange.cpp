@@ -95,8 +95,6 @@ bool Exchange::connected() {
 
 // False: nonsense.
 bool Exchange::take(std::span<const std::byte> bytes) {
-  silent_ = {};
-  peer_.silence->heard();
   if (!all_sent_) return false;  // nothing may come before
   while (!bytes.empty()) {
     if (reader_.state() == FrameReader::State::complete) return false;  // and nothing after the frame
@@ -115,14 +113,19 @@ bool Exchange::transfer(std::span<std::byte> scratch) {
     all_sent_ = failed == 0;
   }
   for (;;) {
-    const ssize_t n = receive(socket_.get(), scratch);
+    const bool straight = reader_.state() == FrameReader::State::payload;
+    const ssize_t n = receive(socket_.get(), straight ? reader_.room() : scratch);
     if (n == -EAGAIN) return false;
     if (n <= 0) return lost(n == 0 ? ECONNRESET : static_cast<int>(-n)), false;
-    if (!take(scratch.first(static_cast<size_t>(n))))
+    silent_ = {};
+    peer_.silence->heard();
+    if (straight)
+      reader_.filled(static_cast<size_t>(n));
+    else if (!take(scratch.first(static_cast<size_t>(n))))
       return fail(EPROTO, "does not talk as a node of this job"), false;
     if (reader_.state() == FrameReader::State::complete) return true;
-    const bool reserved = reader_.state() == FrameReader::State::payload && !reader_.reserve();
-    if (reserved) return fail(ENOMEM, "sends a large answer"), false;
+    const bool too_large = !straight && reader_.state() == FrameReader::State::payload && !reader_.reserve();
+    if (too_large) return fail(ENOMEM, "sends a large answer"), false;
   }
 }
 

@@ -35,6 +35,7 @@ void FrameReader::next(FrameType due, size_t max_payload) {
   state_ = State::header;
   header_bytes_ = 0;
   payload_ = {};  // gives its memory back
+  filled_ = 0;
 }
 
 size_t FrameReader::feed(std::span<const std::byte> bytes) {
@@ -52,12 +53,23 @@ size_t FrameReader::feed(std::span<const std::byte> bytes) {
     state_ = !valid ? State::nonsense : header_.length == 0 ? State::complete : State::payload;
   }
   if (state_ == State::payload) {
-    const auto rest = bytes.subspan(taken, std::min(bytes.size() - taken, header_.length - payload_.size()));
-    payload_.insert(payload_.end(), rest.begin(), rest.end());
+    const auto rest = bytes.subspan(taken, std::min(bytes.size() - taken, header_.length - filled_));
+    if (payload_.size() < filled_ + rest.size()) payload_.resize(filled_ + rest.size());
+    std::copy(rest.begin(), rest.end(), payload_.begin() + static_cast<ptrdiff_t>(filled_));
     taken += rest.size();
-    if (payload_.size() == header_.length) state_ = State::complete;
+    filled(rest.size());
   }
   return taken;
+}
+
+std::span<std::byte> FrameReader::room() {
+  payload_.resize(header_.length);
+  return std::span(payload_).subspan(filled_);
+}
+
+void FrameReader::filled(size_t bytes) {
+  filled_ += bytes;
+  if (filled_ == header_.length) state_ = State::complete;
 }
 
 bool FrameReader::reserve() {

@@ -73,6 +73,9 @@ class FrameReader {
   const FrameHeader& header() const { return header_; }  // valid in states payload and complete
   // In state payload: memory for all of it. False: there is none.
   bool reserve();
+  // Then, instead of feed: where the rest of it belongs, and that so many bytes have come there.
+  std::span<std::byte> room();
+  void filled(size_t bytes);
   const std::vector<std::byte>& payload() const { return payload_; }
   std::vector<std::byte> take_payload() { return std::move(payload_); }
 
@@ -83,6 +86,7 @@ class FrameReader {
   size_t header_bytes_;
   FrameHeader header_;
   std::vector<std::byte> payload_;
+  size_t filled_;  // of these, the first so many have come
 };
 
 }  // namespace pmio

@@ -1,5 +1,6 @@
 #include "peer/server.h"
 
+#include <cerrno>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -33,6 +34,12 @@ void PeerReply::send(std::vector<std::byte> payload) {
   PMIO_ASSERT(channel_ != nullptr);
   const std::span<const std::byte> bytes(payload);
   std::exchange(channel_, nullptr)->answer(0, bytes, std::move(payload));
+}
+
+void send_status(PeerReply& reply, const Status& status) {
+  const int error = status.ok() ? 0 : status.system_errno() != 0 ? status.system_errno() : EIO;
+  const std::string text = status.message();
+  reply.send(error, std::as_bytes(std::span(text)));
 }
 
 class PeerServer::Impl {

@@ -52,6 +52,9 @@ class PeerReply {
   std::shared_ptr<ReplyChannel> channel_;
 };
 
+// Without a payload, or the error with its text.
+void send_status(PeerReply& reply, const Status& status);
+
 class PeerServer {
  public:
   // Called on the server's only thread; must not block. The payload is the handler's until it returns.

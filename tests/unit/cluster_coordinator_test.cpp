@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cluster_fixture.h"
+#include "drain/run.h"
 
 namespace pmio::test {
 namespace {
@@ -26,7 +27,7 @@ class CoordinatorTest : public testing::Test {
         PlanBody plan{};
         EXPECT_TRUE(body.get(&plan));
         cut_ = plan.cut;
-        answer->put(uint64_t{0});
+        answer->put(PlanAnswer{0, 0});
         return Status();
       });
       node.on(Request::write, [](MessageReader, MessageWriter* answer) {
@@ -70,6 +71,40 @@ TEST_F(CoordinatorTest, LeadsARoundInOrder) {
   EXPECT_TRUE(drain(kFile, 3).ok());
   EXPECT_EQ(cut_, call_stamp(4, 0));  // what there is of the call that is going on
   for (auto& node : nodes_) EXPECT_EQ(node.came(), kRound);
+}
+
+// One node tells a window at a time, all of which the other one has bytes of too.
+TEST_F(CoordinatorTest, AsksForPlansUntilTheyAreComplete) {
+  constexpr uint64_t kWindows = 5;
+  const auto windows = [](uint64_t from, uint64_t to, MessageWriter* answer) {
+    answer->put(PlanAnswer{to < kWindows ? to : 0, to - from});
+    for (uint64_t window = from; window < to; window++) {
+      const Interval bytes{window * kWindowBytes, window * kWindowBytes + 10};
+      answer->put(window).put_list(std::span<const Interval>(&bytes, 1));
+    }
+    return Status();
+  };
+  nodes_[0].on(Request::plan,
+               [=](MessageReader, MessageWriter* answer) { return windows(0, kWindows, answer); });
+  nodes_[1].on(Request::plan, [=](MessageReader body, MessageWriter* answer) {
+    PlanBody plan{};
+    EXPECT_TRUE(body.get(&plan));
+    return windows(plan.from, plan.from + 1, answer);
+  });
+  std::atomic<uint64_t> written{0};
+  for (auto& node : nodes_)
+    node.on(Request::write, [&](MessageReader body, MessageWriter* answer) {
+      WriteBody work{};
+      std::vector<uint64_t> left;
+      EXPECT_TRUE(body.get(&work) && body.get_list(&left));
+      written += kWindows - left.size();
+      answer->put_list(std::span<const uint64_t>());
+      return Status();
+    });
+  EXPECT_TRUE(drain(kFile, 0).ok());
+  EXPECT_EQ(written, kWindows);
+  const auto came = nodes_[1].came();
+  EXPECT_EQ(std::count(came.begin(), came.end(), Request::plan), static_cast<ptrdiff_t>(kWindows));
 }
 
 TEST_F(CoordinatorTest, DrainsIndependentWritesUpToTheLatest) {
@@ -157,9 +192,9 @@ TEST_F(CoordinatorTest, TellsAllOfAFailedWriteAndGoesOn) {
                [](MessageReader, MessageWriter*) { return Status::from_errno(ENOSPC, "cannot write"); });
   std::atomic<uint64_t> told{0};
   nodes_[0].on(Request::end, [&](MessageReader body, MessageWriter*) {
-    uint64_t error = 0;
-    EXPECT_TRUE(body.get(&error));
-    told = error;
+    EndBody end{};
+    EXPECT_TRUE(body.get(&end));
+    told = end.error;
     return Status();
   });
   const Status status = drain(kFile, 0);
@@ -184,12 +219,15 @@ TEST_F(CoordinatorTest, KnowsWhichRoundItLeads) {
     EXPECT_TRUE(coordinator_->leads(plan.round));
     EXPECT_FALSE(coordinator_->leads(round));
     round = plan.round;
-    answer->put(uint64_t{0});
+    answer->put(PlanAnswer{0, 0});
     return Status();
   });
   for (const Request kind : {Request::write, Request::finish, Request::end})
-    nodes_[0].on(kind, [&, kind](MessageReader, MessageWriter* answer) {
+    nodes_[0].on(kind, [&, kind](MessageReader body, MessageWriter* answer) {
       EXPECT_TRUE(coordinator_->leads(round)) << static_cast<int>(kind);
+      uint64_t told = 0;
+      EXPECT_TRUE(body.get(&told));
+      EXPECT_EQ(told, round) << static_cast<int>(kind);
       if (kind == Request::write) answer->put_list(std::span<const uint64_t>());
       return Status();
     });
@@ -236,7 +274,7 @@ TEST_F(CoordinatorTest, BelievesNoNonsense) {
       });
     if (kind == Request::plan)
       nodes_[1].on(kind, [](MessageReader, MessageWriter* answer) {
-        answer->put(uint64_t{0});
+        answer->put(PlanAnswer{0, 0});
         return Status();
       });
   }

@@ -34,6 +34,25 @@ TEST(FrameReader, PutsAFrameTogetherWhereverItIsCut) {
   }
 }
 
+TEST(FrameReader, TakesTheRestOfAPayloadWhereItBelongs) {
+  auto stream = frame(make_header(FrameType::request, 5, 40), 40);
+  for (size_t i = 0; i < 40; i++) stream[sizeof(FrameHeader) + i] = static_cast<std::byte>(i);
+  for (size_t cut = sizeof(FrameHeader); cut < stream.size(); cut++) {
+    FrameReader reader(FrameType::request, 40);
+    EXPECT_EQ(reader.feed(std::span(stream).first(cut)), cut);
+    ASSERT_TRUE(reader.reserve());
+    for (size_t at = cut; at < stream.size(); at++) {
+      ASSERT_EQ(reader.state(), FrameReader::State::payload);
+      ASSERT_EQ(reader.room().size(), stream.size() - at);
+      reader.room()[0] = stream[at];
+      reader.filled(1);
+    }
+    ASSERT_EQ(reader.state(), FrameReader::State::complete);
+    EXPECT_TRUE(std::equal(reader.payload().begin(), reader.payload().end(),
+                           stream.begin() + sizeof(FrameHeader), stream.end()));
+  }
+}
+
 TEST(FrameReader, RefusesWhatIsNotDue) {
   FrameHeader bad_magic = make_header(FrameType::request, 1, 4);
   bad_magic.magic++;

@@ -1,0 +1,36 @@
+#include "cluster/drain_desk.h"
+
+#include <cerrno>
+#include <utility>
+
+namespace pmio {
+
+void DrainDesk::request(uint64_t file, const DrainBody& body, PeerReply reply) {
+  const Wanted wanted{file, body.calls, body.all};
+  const std::lock_guard lock(mutex_);
+  std::erase_if(groups_, [](const auto& group) { return !group.second.asking; });
+  Group& group = groups_[wanted];
+  group.waiting.push_back(std::move(reply));
+  if (std::exchange(group.asking, true)) return;
+  group.asks = std::async(std::launch::async, [this, wanted, &group] { ask(wanted, &group); });
+}
+
+// Who comes while a question is under way is not served by its round, which may have begun before: those wait
+// for the next one, together.
+void DrainDesk::ask(const Wanted& wanted, Group* group) {
+  for (;;) {
+    std::vector<PeerReply> served;
+    {
+      const std::lock_guard lock(mutex_);
+      group->asking = !group->waiting.empty();
+      if (!group->asking) return;
+      served = std::exchange(group->waiting, {});
+    }
+    const auto& [file, calls, all] = wanted;
+    const MessageWriter question = MessageWriter().put(file).put(DrainBody{calls, all});
+    const Status status = coordinator_.ask(kCoordinator, Request::drain, question).status();
+    for (PeerReply& reply : served) send_status(reply, status);
+  }
+}
+
+}  // namespace pmio

@@ -1,0 +1,23 @@
+#include "cluster/spare_leaders.h"
+
+#include <utility>
+
+namespace pmio {
+
+Result<std::vector<std::byte>> SpareLeaders::ask(uint32_t node, Request kind, const MessageWriter& message) {
+  std::unique_ptr<Leaders> mine;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      mine = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (mine == nullptr) mine = leaders_.more();
+  auto answer = mine->ask(node, kind, message);
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(mine));
+  return answer;
+}
+
+}  // namespace pmio

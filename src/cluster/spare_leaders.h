@@ -1,0 +1,24 @@
+// Connections for questions that may wait for what others hold up: each has one to itself. Threads: any.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cluster/leaders.h"
+
+namespace pmio {
+
+class SpareLeaders {
+ public:
+  // The same leaders as those, which outlive this.
+  explicit SpareLeaders(const Leaders& leaders) : leaders_(leaders) {}
+  Result<std::vector<std::byte>> ask(uint32_t node, Request kind, const MessageWriter& message);
+
+ private:
+  const Leaders& leaders_;
+  std::mutex mutex_;  // guards the rest
+  std::vector<std::unique_ptr<Leaders>> idle_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,51 @@
+#include "cluster/window_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "drain/run.h"
+
+namespace pmio {
+
+WindowQueue::WindowQueue(std::vector<Window> windows, size_t streams, Fetch fetch)
+    : fetch_(std::move(fetch)), streams_(streams), windows_(std::move(windows)), largest_(kWindowBytes) {}
+
+// Of the one that is taken next, and of as many more as there is memory for where they are as large as the
+// largest so far.
+void WindowQueue::begin_fetches() {
+  const size_t taken = windows_[next_].nodes.empty() ? 0 : 1;
+  const size_t most = taken + std::clamp(kMostBytesAhead / largest_, streams_, kMostAhead * streams_);
+  for (; begun_ < windows_.size() && (begun_ <= next_ || ahead_.size() < most); begun_++) {
+    const Window& window = windows_[begun_];
+    if (window.nodes.empty()) continue;
+    ahead_.push_back(
+        std::async(std::launch::async, [this, &window, turn = turns_++] { return fetch_(window, turn); }));
+  }
+}
+
+Result<bool> WindowQueue::take(Window* window, Fetched* others) {
+  std::future<Result<Fetched>> fetched;
+  {
+    const std::lock_guard lock(mutex_);
+    if (next_ == windows_.size()) return false;
+    begin_fetches();
+    *window = windows_[next_++];
+    *others = {};
+    if (window->nodes.empty()) return true;
+    fetched = std::move(ahead_.front());
+    ahead_.pop_front();
+  }
+  Result<Fetched> got = fetched.get();
+  if (!got.ok()) return got.status();
+  *others = std::move(got.value());
+  const std::lock_guard lock(mutex_);
+  largest_ = std::max(largest_, others->bytes);
+  return true;
+}
+
+void WindowQueue::stop() {
+  const std::lock_guard lock(mutex_);
+  next_ = begun_ = windows_.size();
+}
+
+}  // namespace pmio
