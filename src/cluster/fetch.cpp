@@ -6,7 +6,6 @@ namespace pmio {
 
 // What one answer brings.
 static Status take_pieces(uint64_t window, std::vector<std::byte> answer, Fetched* fetched) {
-  fetched->bytes += answer.size();
   fetched->answers.push_back(std::move(answer));
   MessageReader reader(fetched->answers.back());
   NextPart next = 0;

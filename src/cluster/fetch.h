@@ -15,7 +15,6 @@ namespace pmio {
 struct Fetched {
   std::deque<std::vector<std::byte>> answers;  // what the pieces point into
   std::vector<Piece> pieces;
-  size_t bytes = 0;  // of the answers
 };
 
 // From all nodes at once.

@@ -1,21 +1,16 @@
 #include "cluster/window_queue.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "drain/run.h"
 
 namespace pmio {
 
 WindowQueue::WindowQueue(std::vector<Window> windows, size_t streams, Fetch fetch)
-    : fetch_(std::move(fetch)), streams_(streams), windows_(std::move(windows)), largest_(kWindowBytes) {}
+    : fetch_(std::move(fetch)), streams_(streams), windows_(std::move(windows)) {}
 
-// Of the one that is taken next, and of as many more as there is memory for where they are as large as the
-// largest so far.
+// Of the one that is taken next, and of one more for each stream.
 void WindowQueue::begin_fetches() {
   const size_t taken = windows_[next_].nodes.empty() ? 0 : 1;
-  const size_t most = taken + std::clamp(kMostBytesAhead / largest_, streams_, kMostAhead * streams_);
-  for (; begun_ < windows_.size() && (begun_ <= next_ || ahead_.size() < most); begun_++) {
+  for (; begun_ < windows_.size() && (begun_ <= next_ || ahead_.size() < taken + streams_); begun_++) {
     const Window& window = windows_[begun_];
     if (window.nodes.empty()) continue;
     ahead_.push_back(
@@ -38,8 +33,6 @@ Result<bool> WindowQueue::take(Window* window, Fetched* others) {
   Result<Fetched> got = fetched.get();
   if (!got.ok()) return got.status();
   *others = std::move(got.value());
-  const std::lock_guard lock(mutex_);
-  largest_ = std::max(largest_, others->bytes);
   return true;
 }
 

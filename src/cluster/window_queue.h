@@ -1,10 +1,11 @@
 // The windows that a node writes in a round, in their order, for several streams that take one after the
-// other. What other nodes have of the next ones is fetched meanwhile, so that the network is not idle while
-// windows are written. Threads: any.
+// other. What other nodes have of the next one is fetched meanwhile, so that the network is not idle while
+// windows are written: one for each stream (three made columns 6 % slower, on two cores). Threads: any.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -16,8 +17,6 @@ namespace pmio {
 
 class WindowQueue {
  public:
-  static constexpr size_t kMostAhead = 3;                       // windows, for each stream
-  static constexpr size_t kMostBytesAhead = size_t{256} << 20;  // but for one window for each stream
   struct Window {
     uint64_t number = 0;
     std::vector<uint32_t> nodes;  // the others that have bytes of it
@@ -41,7 +40,6 @@ class WindowQueue {
   size_t begun_ = 0;                                // the first one that is not being fetched
   std::deque<std::future<Result<Fetched>>> ahead_;  // of those between, which others have bytes of
   size_t turns_ = 0;
-  size_t largest_;  // of the windows so far, in bytes fetched
 };
 
 }  // namespace pmio

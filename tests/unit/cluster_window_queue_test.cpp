@@ -1,4 +1,4 @@
-// What is fetched while a window is written, in which order windows come, and how much is held.
+// What is fetched while a window is written, and in which order windows come.
 #include "cluster/window_queue.h"
 
 #include <gtest/gtest.h>
@@ -19,17 +19,16 @@ std::vector<WindowQueue::Window> windows(uint64_t count) {
   return all;
 }
 
-// Counts what has been fetched, windows of so many bytes.
+// Counts what has been fetched.
 class Fetches {
  public:
-  explicit Fetches(size_t bytes) : bytes_(bytes) {}
   WindowQueue::Fetch function() {
     return [this](const WindowQueue::Window&, size_t) {
       const std::lock_guard lock(mutex_);
       count_++;
       changed_.notify_all();
       Fetched fetched;
-      fetched.bytes = bytes_;
+      fetched.pieces.resize(1);
       return Result<Fetched>(std::move(fetched));
     };
   }
@@ -41,14 +40,13 @@ class Fetches {
   }
 
  private:
-  const size_t bytes_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t count_ = 0;
 };
 
 TEST(WindowQueue, GivesEachWindowOnceInOrder) {
-  Fetches fetches(100);
+  Fetches fetches;
   WindowQueue queue(windows(20), 2, fetches.function());
   WindowQueue::Window window;
   Fetched others;
@@ -56,30 +54,21 @@ TEST(WindowQueue, GivesEachWindowOnceInOrder) {
     const auto more = queue.take(&window, &others);
     ASSERT_TRUE(more.ok() && more.value());
     EXPECT_EQ(window.number, i);
-    EXPECT_EQ(others.bytes, i % 3 == 0 ? 0u : 100u);
+    EXPECT_EQ(others.pieces.size(), i % 3 == 0 ? 0u : 1u);
   }
   EXPECT_FALSE(queue.take(&window, &others).value());
 }
 
-TEST(WindowQueue, FetchesThreeForEachStreamWhileOneIsWritten) {
+TEST(WindowQueue, FetchesOneForEachStreamWhileOneIsWritten) {
   for (const size_t streams : {1u, 4u}) {
-    Fetches fetches(100);
+    Fetches fetches;
     WindowQueue queue(windows(100), streams, fetches.function());
     WindowQueue::Window window;
     Fetched others;
     for (int i = 0; i < 2; i++)
       ASSERT_TRUE(queue.take(&window, &others).ok());  // the node's own, and a fetched one
-    EXPECT_TRUE(fetches.reach(1 + 3 * streams)) << streams;
+    EXPECT_TRUE(fetches.reach(1 + streams)) << streams;
   }
-}
-
-TEST(WindowQueue, FetchesFewerOfLargeOnes) {
-  Fetches fetches(WindowQueue::kMostBytesAhead / 2);
-  WindowQueue queue(windows(100), 1, fetches.function());
-  WindowQueue::Window window;
-  Fetched others;
-  for (int i = 0; i < 10; i++) ASSERT_TRUE(queue.take(&window, &others).ok());
-  EXPECT_TRUE(fetches.reach(6 + 2));  // of windows 0 to 9 six are shared
 }
 
 TEST(WindowQueue, AnErrorIsToldAndNothingMoreIsBegun) {
