@@ -44,9 +44,10 @@ Status bring_in_pending(const Job& job, const std::string& path) {
 }
 
 // Whether a file that this handle has just opened is logged across nodes. Not if nobody writes it and nothing
-// of it is in the log: its readers would ask the other nodes in vain. Else if its collective write calls are counted alike on all
-// nodes, and nothing is written past the log that another node would not see. Threads that use two handles
-// make their calls in another order on each rank, and may open the one while the other counts.
+// of it is in the log: its readers would ask the other nodes in vain. Else if its collective write calls are
+// counted alike on all nodes, and nothing is written past the log that another node would not see. Threads
+// that use two handles make their calls in another order on each rank, and may open the one while the other
+// counts.
 bool can_span_nodes(const Handle& handle, File& file) {
   if (!handle.can_write() && !file.has_other_handles()) {
     file.target().forget_cached(0, 0);  // of what others wrote before, it sees all
