@@ -166,6 +166,11 @@ void Job::Impl::leave_file(File::Impl& file) {
   (void)medium->remove("nodes-" + file.key);
 }
 
+void Job::Impl::forget_nodes(File::Impl& file) {
+  DirectoryLock lock(*this);
+  if (!has_undrained(*file.control)) (void)medium->remove("nodes-" + file.key);
+}
+
 // The first process of the node does it; nobody writes before all have opened.
 Status Job::Impl::note_nodes(File::Impl& file) {
   DirectoryLock lock(*this);

@@ -51,7 +51,10 @@ void Background::look() {
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  job_->pool->prefault(job_->pool->wanted_ahead(static_cast<uint32_t>(tables)));
+  const uint32_t ahead = job_->pool->wanted_ahead(static_cast<uint32_t>(tables));
+  while (job_->pool->free() < ahead && job_->recycle_resting()) {
+  }
+  job_->pool->prefault(ahead);
   const uint32_t used = job_->pool->in_use(), resting = job_->resting_segments();
   const bool filling = (used - std::min(used, resting)) * 2 > job_->pool->limit();
   for (const auto& known : files) {

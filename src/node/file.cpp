@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file_system.h"
 #include "node/background.h"
 #include "node/file_impl.h"
 
@@ -88,6 +87,7 @@ Status File::persist() {
 }
 
 Status File::sync() {
+  impl_->synced = true;
   count(impl_->job->counters.sync_calls);
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
@@ -182,20 +182,6 @@ Status File::discard() {
   return spans_nodes() ? impl_->neighbours->discard(impl_->number) : Status();
 }
 
-std::optional<FileState> File::state_to_rest() {
-  const TargetFile& target = *impl_->target;
-  if (has_other_handles() || !impl_->job->options.keep_closed ||
-      !tells_of_writes(file_system_of(target.fd())))
-    return {};
-  // Of a file that the job has not changed since the open the times are left alone.
-  const bool changed = finished_cut() != impl_->opened_cut;
-  auto state = changed ? target.set_back() : target.state(true);
-  const bool known = state.ok() && (changed || (impl_->woken && *state == impl_->closed));
-  return known ? std::optional(*state) : std::nullopt;
-}
-
-bool File::has_rested() const { return impl_->woken; }
-
 Status File::release(const std::optional<FileState>& closed) {
   Impl& impl = *impl_;
   {
@@ -211,13 +197,14 @@ Status File::release(const std::optional<FileState>& closed) {
   };
   const Status status = nothing_to_drain() ? Status() : impl.drain_log(false);
   impl.add_up();
-  std::shared_ptr<File> self, dropped;  // the last of either goes when the locks are given back
+  std::shared_ptr<File> self;  // may be the last one: goes when the locks are given back
   std::lock_guard lock(impl.append_mutex);
   std::lock_guard files_lock(impl.job->files_mutex);
   // Else another thread has opened it meanwhile, and may have logged more: its own release sees to that.
   const bool last = --impl.releasing == 0 && impl.handles == 0;
   if (!status.ok()) {
     impl.seal();
+    impl.woken = false;
     impl.job->keep_log();
     self = impl.job->files[impl.key].lock();
     if (last && self != nullptr) impl.job->unfinished[impl.key] = std::move(self);
@@ -226,11 +213,9 @@ Status File::release(const std::optional<FileState>& closed) {
   if (!last) return {};
   self = impl.job->files[impl.key].lock();
   // Nobody but the caller has it, and uses its target.
-  if (closed && impl.job->options.keep_closed && self.use_count() == 2) {
+  if (closed && impl.tells() && self.use_count() == 2) {
     impl.closed = *closed;
-    impl.target->lay_down();
-    impl.job->files.erase(impl.key);
-    impl.job->rest(std::move(self), &dropped);
+    impl.job->rest(std::move(self));
     return {};
   }
   while (!impl.owned.empty()) impl.detach(0);

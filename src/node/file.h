@@ -145,8 +145,9 @@ class File {
   // drained. Where a drain error is pending the segments stay, and the error is returned as kept_in_log.
   // closed: what the file is like, as set_back has left it, where it may rest (node/resting.cpp).
   Status release(const std::optional<FileState>& closed = {});
-  // Of several nodes, from one rank, when all have drained: for release on all. Nothing where the file may
-  // not rest.
+  // From one rank, of a file of several nodes. When no rank has begun to drain for the last close: whether it
+  // may rest. And when all have drained: its state for release on all of them; nothing: it may not.
+  bool may_rest() const;
   std::optional<FileState> state_to_rest();
   // Whether the file rested since its last close, on this rank.
   bool has_rested() const;

@@ -27,7 +27,8 @@ namespace pmio {
 
 class Background;
 
-// Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex by try_lock only.
+// Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only,
+// but for those of files that rest, whose holders want no further lock of these.
 struct Job::Impl {
   JobOptions options;
   std::string directory;
@@ -56,8 +57,8 @@ struct Job::Impl {
   // Frees a drained segment of some file of this process whose append lock is free. The caller holds own's
   // append lock.
   bool recycle_elsewhere(const File::Impl& own);
-  // files_mutex held. *dropped: one that does not rest any more, to be let go without the lock.
-  void rest(std::shared_ptr<File> file, std::shared_ptr<File>* dropped);
+  // files_mutex held, and the file's append lock. One that has rested for long may be let go for it.
+  void rest(std::shared_ptr<File> file);
   // files_mutex held. The file that rests, with the target that has been opened for it; nullptr: none does.
   std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
                              std::unique_ptr<TargetFile>& target);
@@ -74,6 +75,7 @@ struct Job::Impl {
   // What is there under the name of the file's control block, if that is of this file; else it is taken away.
   Result<std::unique_ptr<Region>> control_of(const File::Impl& file, const std::string& name);
   Status note_nodes(File::Impl& file);  // that the file's ranks are on several
+  void forget_nodes(File::Impl& file);  // where recovery need not know it: nothing is undrained
   // All processes have to cut a round's windows alike, or one passes over what another counts on: what the
   // first one found out is everybody's. Under the job's directory lock.
   Result<Layout> share_layout(const std::string& name, const Layout& layout);
@@ -118,6 +120,8 @@ struct File::Impl {
   bool woken = false;                  // it has rested
   FileState closed;                    // as it was left at its last close, if it has rested
   CallStamp opened_cut = 0;            // File::finished_cut at the open
+  std::optional<FileState> at_open;    // as it was found at the open
+  std::atomic<bool> synced{false};     // since the open: others may rely on what is in the file
   std::atomic<bool> only_read{false};  // by all handles that there are
   std::atomic<uint64_t> reported_errors{0};
 
@@ -172,7 +176,10 @@ struct File::Impl {
   void leave();
   void let_go();  // of all that this rank has of it; nothing is undrained
   void wake(std::unique_ptr<TargetFile> opened);
-  void add_up();  // the tallies and the target's system calls become the process's
+  CallStamp finished_cut() const;
+  void compare();      // with what the file was like at the last close
+  bool tells() const;  // whether that tells of others' writes
+  void add_up();       // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
   uint64_t begin_ns() const;
   void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call

@@ -117,9 +117,10 @@ bool SegmentPool::await_release(uint64_t seen) {
   return true;
 }
 
-bool SegmentPool::has_free() const {
+uint32_t SegmentPool::free() const {
   std::lock_guard lock(mutex_);
-  return std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) { return !segment->busy; });
+  return static_cast<uint32_t>(
+      std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return !segment->busy; }));
 }
 
 uint32_t SegmentPool::in_use() const {

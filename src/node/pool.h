@@ -51,7 +51,7 @@ class SegmentPool {
   size_t segment_bytes() const { return segment_bytes_; }
   uint32_t limit() const { return limit_; }
   uint32_t in_use() const;
-  bool has_free() const;
+  uint32_t free() const;
   // How many segments to have ready: none before one holds data, so that a small program touches little.
   // without_data: so many of those in use hold none.
   uint32_t wanted_ahead(uint32_t without_data) const;

@@ -40,9 +40,11 @@ uint64_t File::last_call() const {
 
 CallStamp File::cut() const { return impl_->control->cut.load(std::memory_order_acquire); }
 
-CallStamp File::finished_cut() const {
-  const RobustLock lock(impl_->control->drain_mutex);
-  return impl_->ledger.read().cut.value_or(0);
+CallStamp File::finished_cut() const { return impl_->finished_cut(); }
+
+CallStamp File::Impl::finished_cut() const {
+  const RobustLock lock(control->drain_mutex);
+  return ledger.read().cut.value_or(0);
 }
 
 // A node whose ranks had all closed the file begins anew; the others are not at their beginning. It holds
@@ -70,9 +72,9 @@ Status File::join_nodes(const Agreed& all) {
   const bool first = !has_other_handles();  // on all ranks the same
   if (first) {
     PMIO_TRY(impl_->raise_cut(all.cut, all.finished_cut));
-    impl_->opened_cut = finished_cut();
     // Where a node has the file from an earlier open, others may not.
     impl_->control->synced_elsewhere.start_over();
+    impl_->compare();
   }
   impl_->cell->begun.store(all.last_call, std::memory_order_release);
   impl_->cell->completed.store(all.last_call, std::memory_order_release);
@@ -140,6 +142,7 @@ Status File::Impl::drain_log(bool room) {
 }
 
 Status File::drain_all_nodes(bool will_write) {
+  impl_->synced = true;
   PMIO_TRY(drain());
   if (!spans_nodes() || impl_->number == 0) return {};
   const Vector all{0, INT64_MAX, 0, 1};

@@ -1127,8 +1127,9 @@ class ClusterRestTest : public ClusterTest {
   // As src/mpi/open.cpp does it. kNobody: all let the file rest.
   static constexpr uint32_t kNobody = UINT32_MAX;
   void close_all(uint32_t lets_go = kNobody) {
+    const bool may_rest = members_[0].file->may_rest();
     drain_all();
-    const auto state = members_[0].file->state_to_rest();
+    const auto state = may_rest ? members_[0].file->state_to_rest() : std::nullopt;
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       const auto rests = rank == lets_go ? std::nullopt : state;
       ASSERT_TRUE(members_[rank].file->release(rests).ok());
@@ -1178,6 +1179,36 @@ TEST_F(ClusterRestTest, WhatOthersWroteMeanwhileIsRead) {
     const uint64_t at = window_of(call % kRanks) + call;
     oracle_.bytes[at] ^= std::byte{1};
     write_by_another_program(at, oracle_.bytes[at], false);
+    open_all_again();
+    for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
+  }
+}
+
+// What a sync, or a close before, has told them is there they may write over while the job has the file open.
+TEST_F(ClusterRestTest, WhatOthersWroteWhileItWasOpenIsRead) {
+  uint64_t call = 0;
+  for (const bool sync : {true, false}) {
+    write_windows(++call);
+    if (sync) {
+      drain_all();
+      ASSERT_TRUE(members_[0].file->sync().ok());
+    } else {
+      close_all();
+      open_all_again();
+    }
+    oracle_.bytes[7] ^= std::byte{1};
+    write_by_another_program(7, oracle_.bytes[7], false);
+    const std::byte next{5};
+    for (uint32_t rank = 0; rank < kRanks; rank++) {
+      File& file = *members_[rank].file;
+      file.begin_call();
+      if (rank == 1) {
+        ASSERT_TRUE(file.append(window_of(1) + 20'000, &next, 1, CallNumber(0, 2, false)).ok());
+      }
+      file.end_call();
+    }
+    oracle_.write(window_of(1) + 20'000, &next, 1);
+    close_all();
     open_all_again();
     for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
   }
