@@ -190,11 +190,9 @@ Result<uint64_t> TargetFile::size_bytes(bool fresh) {
     const std::lock_guard lock(sync_mutex_);
     if (const int error = sync_data(fd_); error != 0) untold_ = error;
   }
-  struct statx info;
-  const int flags = AT_EMPTY_PATH | (fresh ? AT_STATX_FORCE_SYNC : 0);
-  if (statx(fd_, "", flags, STATX_SIZE, &info) != 0)
-    return Status::from_errno(errno, what("cannot examine", path_));
-  return info.stx_size;
+  auto now = state(fresh);
+  if (!now.ok()) return now.status();
+  return now->size_bytes;
 }
 
 Result<FileState> TargetFile::state(bool fresh) const {
