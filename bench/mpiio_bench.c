@@ -8,7 +8,7 @@
  * Data are made before the clock starts. A phase's time is that of the slowest rank; no barrier is between
  * the calls of a phase. --read reads, before the close, what the next rank wrote: of all, or of a group of
  * successive ranks (those of a node, say). --compute sleeps before the close, as a program that computes
- * does, untimed. --warm does it all once before, to another file, and forgets it. --copy
+ * does, untimed. --warm does it all, but computing, once before, to another file, and forgets it. --copy
  * does no I/O at all: memcpy of the same bytes, a call's at a time, to warm shared memory in DIRECTORY and
  * back, which is what the machine can do at best; with --checked each writing call also reads the clock and
  * takes a CRC-32C of its bytes, as any log that orders and validates its records must. At the end every byte
@@ -60,6 +60,7 @@ static void compute(double seconds) {
   nanosleep(&time, NULL);
 }
 
+/* Without a check it is only to warm up. */
 static struct times run_once(struct bench* b, const char* path, int check) {
   struct times t = {0};
   const struct strided* s = &b->pattern;
@@ -78,7 +79,7 @@ static struct times run_once(struct bench* b, const char* path, int check) {
     t.read = transfer(b, next, 0);
     check_data(s, next);
   }
-  compute(b->compute_s);
+  if (check) compute(b->compute_s);
   MPI_Barrier(MPI_COMM_WORLD);
   start = MPI_Wtime();
   const MPI_Offset begin = access_close(&b->access);

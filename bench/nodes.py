@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of repetitions.
 
-16 ranks on 4 compute hosts, 3 storage hosts, links of 1 Gbit/s, MooseFS. All contestants run with the same settings, and with
+16 ranks on 4 compute hosts, some storage hosts, links of 1 Gbit/s, MooseFS. All contestants run with the same settings, and with
 their MPI libraries' polling turned into short sleeps (testbed/README.md). Time-to-log is the time in the write calls,
 time-to-file that plus the close; reads are collective, before the close, of what another rank of the same node wrote; the
 drain is what the close writes, and is compared with one sequential dd per host, all at once. Overlap: the program computes as
@@ -9,6 +9,7 @@ long as its drain took when it did not, between writing and closing; what it see
 Slow contestants write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
+  bench/nodes.py --servers 2 --contestant pmio      only how fast it drains where the storage hosts' links are the limit
 """
 
 import argparse
@@ -29,12 +30,12 @@ from cluster import launch
 from cluster.system import TestbedError
 from comparison import MIB, ROOT, Pattern
 
-PER_HOST, HOSTS, SERVERS = 4, ("c1", "c2", "c3", "c4"), 3
+PER_HOST, HOSTS = 4, ("c1", "c2", "c3", "c4")
 RANKS = PER_HOST * len(HOSTS)
 PFS = "/mnt/pfs"
 PYTHON = "/usr/bin/python3"  # the one that the distribution's matplotlib belongs to
 KIB = 1 << 10
-# Bytes of a rank, so that a file has 12 chunks of MooseFS, which 3 servers share evenly; dd's four have as many.
+# Bytes of a rank, so that a file has 12 chunks of MooseFS, which 2, 3 or 4 servers share evenly; dd's four have as many.
 AMOUNT = 48 * MIB
 DD = AMOUNT * PER_HOST  # of a host
 OVERLAP = 4  # times the bytes of the pattern
@@ -145,6 +146,8 @@ class Session:
     def measure(self, pattern):
         """The rates, and how many bytes each contestant wrote."""
         contestants = [name for name, (library, _) in CONTESTANTS.items() if library in self.mpis]
+        if self.options.contestant:
+            contestants = [name for name in contestants if name == "pmio" or name in self.options.contestant]
         rates, amounts = {}, {"dd": len(HOSTS) * self.options.dd_mib * MIB}
         for _ in range(self.options.repetitions):
             comparison.add_rates(rates.setdefault("dd", {}), self.dd(), ["drain"])
@@ -159,7 +162,8 @@ class Session:
                     self.failures.append(str(failure))
                     contestants.remove(name)
                     rates.pop(name, None)
-        amounts["own log"] = OVERLAP * amounts["pmio"]
+        if "own log" in rates:
+            amounts["own log"] = OVERLAP * amounts["pmio"]
         order = [name for name in [*CONTESTANTS, *LIMITS] if name in rates]
         return {name: rates[name] for name in order}, amounts
 
@@ -184,6 +188,8 @@ def parse_options():
     parser.add_argument("--open-mpi", help="tag of the Open MPI; default: the newest")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
+    parser.add_argument("--contestant", action="append", choices=CONTESTANTS, help="only these, and pmio")
+    parser.add_argument("--servers", type=int, default=3, help="storage hosts")
     parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
     parser.add_argument("--log-size", default="256M", help="of a rank, in pmio's log")
     parser.add_argument("--dd-mib", type=int, default=DD // MIB, help="of each host's dd")
@@ -200,7 +206,7 @@ def parse_options():
 
 def write_results(options, mpis, session, summaries):
     results = {"mpis": [mpi.tag for mpi in mpis.values()], "ranks": RANKS, "hosts": len(HOSTS),
-               "repetitions": options.repetitions, "results": summaries, "failures": session.failures}  # fmt: skip
+               "servers": options.servers, "repetitions": options.repetitions, "results": summaries, "failures": session.failures}  # fmt: skip
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
 
@@ -220,9 +226,10 @@ def main():
     if options.figure:
         run_figure("--check")  # now, not after a quarter of an hour
     summaries = []
-    with hosts.testbed(compute=len(HOSTS), servers=SERVERS) as bed:
+    with hosts.testbed(compute=len(HOSTS), servers=options.servers) as bed:
         session = Session(options, bed, mpis)
-        print(f"{tags}, {RANKS} ranks on {len(HOSTS)} hosts, {SERVERS} storage hosts, 1 Gbit/s, MooseFS, "
+        session.dd()  # warms up
+        print(f"{tags}, {RANKS} ranks on {len(HOSTS)} hosts, {options.servers} storage hosts, 1 Gbit/s, MooseFS, "
               f"{options.repetitions} repetitions, every run warmed up; load before: {os.getloadavg()[0]:.1f}")  # fmt: skip
         for pattern in options.patterns:
             try:

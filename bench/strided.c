@@ -1,6 +1,8 @@
 #include "strided.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 void fail(const char* what) {
@@ -49,17 +51,47 @@ void check_data(const struct strided* s, int owner) {
     if (s->data[i] != word_at(file_word(s, owner, i))) fail("what was read is not what was written");
 }
 
+/* Words [first, last) of the file, from its byte `begin` on. */
+static void check_words(const char* path, MPI_Offset begin, uint64_t first, uint64_t last) {
+  static uint64_t chunk[1 << 16];
+  const size_t most = sizeof chunk / 8;
+  FILE* file = fopen(path, "rb");
+  if (!file || fseeko(file, (off_t)(begin + (MPI_Offset)first * 8), SEEK_SET) != 0)
+    fail("the file cannot be opened");
+  while (first < last) {
+    const size_t got = fread(chunk, 8, last - first < most ? (size_t)(last - first) : most, file);
+    if (got == 0) fail("the file has the wrong size");
+    for (size_t i = 0; i < got; i++)
+      if (chunk[i] != word_at(first + i)) fail("the file does not hold what was written");
+    first += got;
+  }
+  fclose(file);
+}
+
+/* Of those who wait for a check, which may take a minute, none polls. */
+static void wait_for_all(void) {
+  const struct timespec pause = {0, 5000000};
+  MPI_Request request;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done;) nanosleep(&pause, NULL);
+}
+
 void check_file(const struct strided* s, const char* path, MPI_Offset begin) {
   MPI_Barrier(MPI_COMM_WORLD);
-  if (s->rank != 0) return;
-  static uint64_t chunk[1 << 16];
-  FILE* file = fopen(path, "rb");
-  if (!file || fseeko(file, (off_t)begin, SEEK_SET) != 0) fail("the file cannot be opened");
+  /* The ranks of rank 0's node: another one's file system may not know yet how large the file is. */
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, s->rank, MPI_INFO_NULL, &node);
+  int lowest = s->rank, part, parts;
+  MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
+  MPI_Comm_rank(node, &part);
+  MPI_Comm_size(node, &parts);
+  MPI_Comm_free(&node);
   const uint64_t words = (uint64_t)s->rank_bytes / 8 * (uint64_t)s->ranks;
-  uint64_t index = 0;
-  for (size_t got; (got = fread(chunk, 8, sizeof chunk / 8, file)) > 0; index += got)
-    for (size_t i = 0; i < got && index + i < words; i++)
-      if (chunk[i] != word_at(index + i)) fail("the file does not hold what was written");
-  fclose(file);
-  if (index < words || (begin == 0 && index > words)) fail("the file has the wrong size");
+  if (lowest == 0)
+    check_words(path, begin, words * (uint64_t)part / (uint64_t)parts,
+                words * ((uint64_t)part + 1) / (uint64_t)parts);
+  struct stat facts;
+  if (s->rank == 0 && begin == 0 && (stat(path, &facts) != 0 || (uint64_t)facts.st_size != words * 8))
+    fail("the file has the wrong size");
+  wait_for_all();
 }
