@@ -23,9 +23,7 @@ namespace {
 // count.
 constexpr uint64_t kMostPerCall = 0x7ffff000;
 constexpr uint64_t kSecond = 1'000'000'000;  // ns
-// More than a tick of any clock that files get their times from, and than the clocks of two nodes differ.
-constexpr uint64_t kSetBack = 10'000'000;
-constexpr size_t kDirectBytes = 4096;  // length and alignment of a read past the page cache
+constexpr size_t kDirectBytes = 4096;        // length and alignment of a read past the page cache
 
 uint64_t now_ns() {
   timespec t;
@@ -207,7 +205,7 @@ Result<FileState> TargetFile::state(bool fresh) const {
 Result<FileState> TargetFile::set_back() const {
   auto before = state(true);
   if (!before.ok()) return before;
-  const uint64_t earlier = before->mtime_ns - kSetBack;
+  const uint64_t earlier = before->mtime_ns - kSetBackNs;
   const timespec times[] = {{0, UTIME_OMIT},
                             {static_cast<time_t>(earlier / kSecond), static_cast<long>(earlier % kSecond)}};
   if (futimens(fd_, times) != 0) return Status::from_errno(errno, what("cannot set the times of", path_));

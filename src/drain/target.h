@@ -58,9 +58,11 @@ class TargetFile {
   Result<uint64_t> size_bytes(bool fresh = false);
   // fresh: asks the server of a network file system, as far as its client does.
   Result<FileState> state(bool fresh = false) const;
-  // Sets the time of modification back by 10 ms: then every later write changes it, also one within the same
-  // tick of the file system's clock, or by a clock that is a little behind. What the file is like from then
-  // on. Errors: access: somebody else's file; unsupported: the file system keeps no such time.
+  // More than a tick of any clock that files get their times from, and than the clocks of two nodes differ.
+  static constexpr uint64_t kSetBackNs = 10'000'000;
+  // Sets the time of modification back by as much: then every later write changes it, also one within the
+  // same tick of the file system's clock, or by a clock that is a little behind. What the file is like from
+  // then on. Errors: access: somebody else's file; unsupported: the file system keeps no such time.
   Result<FileState> set_back() const;
   Status write(uint64_t offset, const void* data, uint64_t length);
   // Reads up to length bytes; *got is short only at the end of the file.

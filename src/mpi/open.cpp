@@ -78,22 +78,16 @@ bool dies_with(const Handle& handle) {
 
 // Collective, after all have drained: the file as it is left, where it may rest until it is opened again.
 // Nobody returns before its times are set back, which would hide what others write.
-std::optional<FileState> settle_for_rest(Handle& handle, bool may_rest, bool drained) {
+std::optional<File::Settled> settle_for_rest(Handle& handle, bool drained) {
   if (!handle.file->spans_nodes()) return {};
-  struct {
-    int64_t may_rest = 0;
-    FileState state;
-  } told;
-  if (may_rest && drained) {
-    if (const std::optional<FileState> state = handle.file->state_to_rest()) told = {1, *state};
-  }
-  mpi().Bcast(&told, sizeof told / sizeof(int64_t), MPI_INT64_T, 0, handle.comm);
-  return drained && told.may_rest != 0 ? std::optional(told.state) : std::nullopt;
+  const File::Settled mine = handle.file->settle(handle.rank == 0 && drained);
+  File::Settled all;
+  mpi().Allreduce(&mine, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_MAX, handle.comm);
+  return drained && all.rests != 0 ? std::optional(all) : std::nullopt;
 }
 
 // Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
 int drain_for_close(Handle& handle) {
-  const bool may_rest = handle.rank == 0 && handle.file->may_rest();
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
   mpi().Barrier(handle.comm);
   // All ranks note that the calls are over before any gives its segments back.
@@ -109,7 +103,7 @@ int drain_for_close(Handle& handle) {
   // Said before the barrier, which a rank that is the reason for it may never come to.
   if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());
   mpi().Barrier(handle.comm);
-  const Status released = handle.file->release(settle_for_rest(handle, may_rest, status.ok() && !deleted));
+  const Status released = handle.file->release(settle_for_rest(handle, status.ok() && !deleted));
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.
   if (!released.ok()) status = released;

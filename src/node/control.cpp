@@ -133,10 +133,12 @@ uint64_t newest_drained(const FileControl& control) {
   return cut == UINT64_MAX ? monotonic_ns() : cut;
 }
 
-void conceal_all(FileControl& control) {
-  control.floor.store(std::max(control.floor.load(std::memory_order_relaxed), newest_drained(control)),
+void conceal_upto(FileControl& control, uint64_t stamp) {
+  control.floor.store(std::max(control.floor.load(std::memory_order_relaxed), stamp),
                       std::memory_order_release);
 }
+
+void conceal_all(FileControl& control) { conceal_upto(control, newest_drained(control)); }
 
 void conceal_window(FileControl& control, uint64_t number, uint64_t stamp) {
   const uint32_t count = control.stale_count.load(std::memory_order_relaxed);

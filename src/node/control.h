@@ -247,6 +247,8 @@ bool has_undrained(const FileControl& control);
 
 // No record that has been drained so far has a later stamp.
 uint64_t newest_drained(const FileControl& control);
+// index_mutex held. No drained record with a stamp <= stamp is served any more.
+void conceal_upto(FileControl& control, uint64_t stamp);
 // index_mutex held. Nothing that has been drained so far is served any more.
 void conceal_all(FileControl& control);
 // index_mutex held. Drained records with a stamp <= stamp are not served from the window any more.

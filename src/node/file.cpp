@@ -87,13 +87,15 @@ Status File::persist() {
 }
 
 Status File::sync() {
-  impl_->synced = true;
   count(impl_->job->counters.sync_calls);
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
   PMIO_TRY(impl_->drain_log(false));
   if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
-  if (!spans_nodes()) see_what_others_did();
+  if (spans_nodes())
+    impl_->others_know(impl_->state_to_know());
+  else
+    see_what_others_did();
   count(impl_->job->counters.sync_ns, monotonic_ns() - start);
   return {};
 }
@@ -182,7 +184,7 @@ Status File::discard() {
   return spans_nodes() ? impl_->neighbours->discard(impl_->number) : Status();
 }
 
-Status File::release(const std::optional<FileState>& closed) {
+Status File::release(const std::optional<Settled>& settled) {
   Impl& impl = *impl_;
   {
     std::lock_guard lock(impl.job->files_mutex);
@@ -213,8 +215,7 @@ Status File::release(const std::optional<FileState>& closed) {
   if (!last) return {};
   self = impl.job->files[impl.key].lock();
   // Nobody but the caller has it, and uses its target.
-  if (closed && impl.tells() && self.use_count() == 2) {
-    impl.closed = *closed;
+  if (settled && self.use_count() == 2 && impl.take(*settled)) {
     impl.job->rest(std::move(self));
     return {};
   }

@@ -141,14 +141,19 @@ class File {
   void truncated();
   // Deleted: nothing logged so far will be drained or replayed. Durable on return.
   Status discard();
-  // Before the last close on this rank: gives this rank's segments back. All ranks that share the handle have
-  // drained. Where a drain error is pending the segments stay, and the error is returned as kept_in_log.
-  // closed: what the file is like, as set_back has left it, where it may rest (node/resting.cpp).
-  Status release(const std::optional<FileState>& closed = {});
-  // From one rank, of a file of several nodes. When no rank has begun to drain for the last close: whether it
-  // may rest. And when all have drained: its state for release on all of them; nothing: it may not.
-  bool may_rest() const;
-  std::optional<FileState> state_to_rest();
+  // Of a file of several nodes, between the drains of the last close and the first release: how it is left
+  // (node/resting.cpp). Put together by the maximum of each number over all ranks, of which one decides;
+  // where that has set rests it is for release.
+  struct Settled {
+    uint64_t known = 0, uncertain = 0;      // stamps of records that others know of, and may have changed
+    uint64_t rests = 0, set_back = 0;       // by who decides: it may rest; its times have been set back
+    uint64_t size_bytes = 0, mtime_ns = 0;  // by who decides
+  };
+  Settled settle(bool decides);
+  // Before the last close on this rank: gives this rank's segments back, or lets the file rest where settled
+  // is given. All ranks that share the handle have drained. Where a drain error is pending the segments stay,
+  // and the error is returned as kept_in_log.
+  Status release(const std::optional<Settled>& settled = {});
   // Whether the file rested since its last close, on this rank.
   bool has_rested() const;
   // The error of a drain, with the log's place in its message and what to do.

@@ -119,11 +119,19 @@ struct File::Impl {
   bool has_left = false;               // closed: the control block is not this rank's any more
   bool woken = false;                  // it has rested
   FileState closed;                    // as it was left at its last close, if it has rested
-  CallStamp opened_cut = 0;            // File::finished_cut at the open
-  std::optional<FileState> at_open;    // as it was found at the open
-  std::atomic<bool> synced{false};     // since the open: others may rely on what is in the file
   std::atomic<bool> only_read{false};  // by all handles that there are
   std::atomic<uint64_t> reported_errors{0};
+
+  // Of several nodes: which drained records programs outside of the job know of, by a sync or the last close,
+  // and so may write over.
+  struct Known {
+    CallStamp upto = 0;
+    std::optional<FileState> state;  // of the file since, as long as none of them writes; nothing: unknown
+    CallStamp uncertain = 0;         // those that they may have written over since they knew of them
+  };
+  bool tells = false;  // the file's times show that somebody writes
+  std::mutex known_to_others_mutex;
+  Known known_to_others;  // under its mutex
 
   // Where the ranks are on several nodes.
   Neighbours* neighbours = nullptr;
@@ -177,9 +185,12 @@ struct File::Impl {
   void let_go();  // of all that this rank has of it; nothing is undrained
   void wake(std::unique_ptr<TargetFile> opened);
   CallStamp finished_cut() const;
-  void compare();      // with what the file was like at the last close
-  bool tells() const;  // whether that tells of others' writes
-  void add_up();       // the tallies and the target's system calls become the process's
+  void compare();  // with what the file was like at the last close
+  std::optional<FileState> state_to_know();
+  bool take(const Settled& settled);  // false: nothing is left to serve
+  bool is_as_known() const;           // nothing has been drained or written since; known_to_others_mutex held
+  void others_know(const std::optional<FileState>& state);
+  void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
   uint64_t begin_ns() const;
   void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call

@@ -6,6 +6,9 @@
 // Whoever has written shows in the file's time of modification, which the close has set back
 // (TargetFile::set_back); on file systems where it tells (tells_of_writes).
 #include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
 
 #include "base/file_system.h"
 #include "node/file_impl.h"
@@ -13,6 +16,11 @@
 namespace pmio {
 
 constexpr size_t kMostResting = 2;  // of a process
+
+static uint64_t wall_clock_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+}
 
 void Job::Impl::rest(std::shared_ptr<File> file) {
   File::Impl& impl = *file->impl_;
@@ -93,39 +101,73 @@ void File::Impl::wake(std::unique_ptr<TargetFile> opened) {
   control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
 }
 
-bool File::Impl::tells() const {
-  return job->options.keep_closed && tells_of_writes(file_system_of(target->fd()));
-}
-
 // When all ranks are in the open, and what dead jobs had left for the file is in it.
 void File::Impl::compare() {
-  synced = false;
-  opened_cut = finished_cut();
-  at_open.reset();
-  if (tells()) {
+  if (!woken) tells = job->options.keep_closed && tells_of_writes(file_system_of(target->fd()));
+  std::optional<FileState> at_open;
+  if (tells) {
     if (auto now = target->state(true); now.ok()) at_open = *now;
   }
-  if (!woken || at_open == closed) return;
   const RobustLock lock(control->index_mutex);
-  conceal_all(*control);
+  if (woken && at_open != closed) conceal_all(*control);
+  const std::lock_guard known_lock(known_to_others_mutex);
+  known_to_others = {newest_drained(*control), at_open, 0};
 }
 
-// What others write while the file is open shows in its times as long as the job changes nothing in it. They
-// may write over what a sync has told them is there, or a close before.
-bool File::may_rest() const {
-  const Impl& impl = *impl_;
-  if (!spans_nodes() || impl.synced || !impl.at_open || has_other_handles()) return false;
-  if (!impl.woken) return true;
-  auto now = impl.target->state(true);
-  return now.ok() && *now == *impl.at_open && finished_cut() == impl.opened_cut;
+// Before a sync returns. What others write from then on has another time, also by a clock that is a little
+// behind: the last write was long enough ago.
+std::optional<FileState> File::Impl::state_to_know() {
+  if (!tells) return {};
+  auto state = target->state(true);
+  if (!state.ok()) return {};
+  const uint64_t now = wall_clock_ns(), due = state->mtime_ns + TargetFile::kSetBackNs;
+  if (now >= due) return *state;
+  if (due - now > TargetFile::kSetBackNs) return {};  // written by a clock that is ahead
+  std::this_thread::sleep_for(std::chrono::nanoseconds(due - now));
+  return *state;
 }
 
-std::optional<FileState> File::state_to_rest() {
-  const bool changed = finished_cut() != impl_->opened_cut;
+// Of all that has been drained. state: of the file, taken before.
+void File::Impl::others_know(const std::optional<FileState>& state) {
+  const std::lock_guard lock(known_to_others_mutex);
+  const CallStamp drained = newest_drained(*control);
+  if (drained == known_to_others.upto && state && state == known_to_others.state) return;
+  known_to_others = {drained, state, known_to_others.upto};
+}
+
+bool File::Impl::is_as_known() const {
+  if (known_to_others.upto != newest_drained(*control) || !known_to_others.state) return false;
+  auto now = target->state(true);
+  return now.ok() && *now == *known_to_others.state;
+}
+
+// Where the job has drained since others know of the file, its own writes hide theirs: those records they may
+// have written over, but not what has been drained since.
+File::Settled File::settle(bool decides) {
+  Impl& impl = *impl_;
+  if (!impl.tells) return {};
+  const std::lock_guard lock(impl.known_to_others_mutex);
+  const bool same = impl.is_as_known();
+  Settled settled{impl.known_to_others.upto,
+                  same ? impl.known_to_others.uncertain : impl.known_to_others.upto};
+  if (!decides || has_other_handles()) return settled;
   // Else the times are left alone.
-  auto state = changed ? impl_->target->set_back() : impl_->target->state(true);
-  const bool known = state.ok() && (changed || (impl_->woken && *state == impl_->closed));
-  return known ? std::optional(*state) : std::nullopt;
+  auto left = same ? Result<FileState>(*impl.known_to_others.state) : impl.target->set_back();
+  if (!left.ok()) return settled;
+  settled.rests = 1;
+  settled.set_back = same ? 0 : 1;
+  settled.size_bytes = left->size_bytes;
+  settled.mtime_ns = left->mtime_ns;
+  return settled;
+}
+
+bool File::Impl::take(const Settled& settled) {
+  closed = {settled.size_bytes, settled.mtime_ns};
+  // Where the times have been set back, nobody can tell any more who has written before.
+  const uint64_t hidden = settled.set_back != 0 ? settled.known : settled.uncertain;
+  const RobustLock lock(control->index_mutex);
+  conceal_upto(*control, hidden);
+  return tells && hidden < newest_drained(*control);
 }
 
 bool File::has_rested() const { return impl_->woken; }

@@ -13,8 +13,8 @@
 enum { SHARE = 5 << 20, FEW = 1000 };
 
 static const char* path;
-static int version[64],
-    patched[64]; /* of the ranks' shares, and of the few bytes in each that are written elsewhere */
+/* Of the ranks' shares, of the few bytes in each that are written elsewhere, and of the first few. */
+static int version[64], patched[64], head[64];
 static unsigned char *wanted, *found;
 
 static unsigned char byte_at(long long offset, int of_version) {
@@ -26,6 +26,7 @@ static long long patch_of(int owner) { return (long long)owner * SHARE + SHARE /
 static void want_share(int owner) {
   const long long begin = (long long)owner * SHARE;
   for (int i = 0; i < SHARE; ++i) wanted[i] = byte_at(begin + i, version[owner]);
+  for (int i = 0; i < FEW && head[owner] > 0; ++i) wanted[i] = byte_at(begin + i, 80 + head[owner]);
   for (int i = 0; i < FEW && patched[owner] > 0; ++i) {
     const long long at = patch_of(owner) + i;
     wanted[at - begin] = byte_at(at, 50 + patched[owner]);
@@ -40,12 +41,21 @@ static MPI_File opened(int mode) {
 
 static void closed(MPI_File file) { check(MPI_File_close(&file) == MPI_SUCCESS, "close"); }
 
-static void write_shares(MPI_File file) {
-  for (int i = 0; i < ranks; ++i) version[i]++, patched[i] = 0;
+static void write_first(MPI_File file, int bytes) {
   want_share(rank);
-  check(MPI_File_write_at_all(file, (MPI_Offset)rank * SHARE, wanted, SHARE, MPI_BYTE, MPI_STATUS_IGNORE) ==
+  check(MPI_File_write_at_all(file, (MPI_Offset)rank * SHARE, wanted, bytes, MPI_BYTE, MPI_STATUS_IGNORE) ==
             MPI_SUCCESS,
         "write");
+}
+
+static void write_shares(MPI_File file) {
+  for (int i = 0; i < ranks; ++i) version[i]++, patched[i] = head[i] = 0;
+  write_first(file, SHARE);
+}
+
+static void write_heads(MPI_File file) {
+  for (int i = 0; i < ranks; ++i) head[i]++;
+  write_first(file, FEW);
 }
 
 static void read_share(MPI_File file, int owner, const char* what) {
@@ -83,9 +93,15 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     MPI_File file = opened(MPI_MODE_CREATE | MPI_MODE_RDWR);
     write_shares(file);
-    closed(file);
     const int victim = (round * 3 + 1) % ranks;
     const int changed = round % 2;
+    /* What others know of by a sync they may write over while the file is open. */
+    if (round % 3 > 0) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+    if (round % 3 == 2) {
+      patch((victim + of_host) % ranks, victim);
+      write_heads(file);
+    }
+    closed(file);
     if (changed) patch((victim + of_host) % ranks, victim);
     file = opened(round % 4 < 2 ? MPI_MODE_RDONLY : MPI_MODE_RDWR);
     read_share(file, rank, "own share, opened again");

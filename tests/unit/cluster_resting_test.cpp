@@ -15,29 +15,49 @@ class ClusterRestTest : public ClusterTest {
  protected:
   // A window for each rank, so that no node's bytes mix with another's.
   static uint64_t window_of(uint32_t rank) { return rank * kWindowBytes; }
-  void write_windows(uint64_t call) {
+  void write_windows(uint64_t call, uint64_t from = 0) {
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       const auto data = random_bytes(random_, 10'000);
       File& file = *members_[rank].file;
       file.begin_call();
-      ASSERT_TRUE(file.append(window_of(rank), data.data(), data.size(),
+      ASSERT_TRUE(file.append(window_of(rank) + from, data.data(), data.size(),
                               CallNumber(0, static_cast<uint32_t>(call), false))
                       .ok());
       file.end_call();
-      oracle_.write(window_of(rank), data.data(), data.size());
+      oracle_.write(window_of(rank) + from, data.data(), data.size());
     }
+  }
+  void sync_all() {
+    drain_all();
+    for (Member& member : members_) ASSERT_TRUE(member.file->sync().ok());
   }
   // As src/mpi/open.cpp does it. kNobody: all let the file rest.
   static constexpr uint32_t kNobody = UINT32_MAX;
   void close_all(uint32_t lets_go = kNobody) {
-    const bool may_rest = members_[0].file->may_rest();
     drain_all();
-    const auto state = may_rest ? members_[0].file->state_to_rest() : std::nullopt;
-    for (uint32_t rank = 0; rank < kRanks; rank++) {
-      const auto rests = rank == lets_go ? std::nullopt : state;
-      ASSERT_TRUE(members_[rank].file->release(rests).ok());
-      members_[rank].file.reset();
+    release_all([=](uint32_t rank) { return rank != lets_go; });
+  }
+  void release_all(const std::function<bool(uint32_t)>& may_rest) {
+    std::vector<std::shared_ptr<File>> files;
+    for (Member& member : members_) files.push_back(std::move(member.file));
+    release(files, may_rest);
+  }
+  // Whether they rest where they may.
+  static bool release(std::vector<std::shared_ptr<File>>& files,
+                      const std::function<bool(uint32_t)>& may_rest) {
+    File::Settled all;
+    for (size_t rank = 0; rank < files.size(); rank++) {
+      const File::Settled one = files[rank]->settle(rank == 0);
+      all = {std::max(all.known, one.known),           std::max(all.uncertain, one.uncertain),
+             std::max(all.rests, one.rests),           std::max(all.set_back, one.set_back),
+             std::max(all.size_bytes, one.size_bytes), std::max(all.mtime_ns, one.mtime_ns)};
     }
+    for (uint32_t rank = 0; rank < files.size(); rank++) {
+      const bool rests = all.rests != 0 && may_rest(rank);
+      EXPECT_TRUE(files[rank]->release(rests ? std::optional(all) : std::nullopt).ok());
+      files[rank].reset();
+    }
+    return all.rests != 0;
   }
   void write_by_another_program(uint64_t offset, std::byte byte, bool hidden) {
     timespec times[2]{};
@@ -93,8 +113,7 @@ TEST_F(ClusterRestTest, WhatOthersWroteWhileItWasOpenIsRead) {
   for (const bool sync : {true, false}) {
     write_windows(++call);
     if (sync) {
-      drain_all();
-      ASSERT_TRUE(members_[0].file->sync().ok());
+      sync_all();
     } else {
       close_all();
       open_all_again();
@@ -114,6 +133,61 @@ TEST_F(ClusterRestTest, WhatOthersWroteWhileItWasOpenIsRead) {
     close_all();
     open_all_again();
     for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
+  }
+}
+
+// Between the drains of a close and its end, too.
+TEST_F(ClusterRestTest, WhatOthersWroteDuringTheDrainsOfACloseIsRead) {
+  write_windows(1);
+  close_all();
+  open_all_again();
+  write_windows(2, 20'000);
+  drain_all();
+  oracle_.bytes[7] ^= std::byte{1};
+  write_by_another_program(7, oracle_.bytes[7], false);
+  release_all([](uint32_t) { return true; });
+  open_all_again();
+  for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
+}
+
+TEST_F(ClusterRestTest, WhatOthersWroteBetweenTwoSyncsIsRead) {
+  write_windows(1);
+  sync_all();
+  oracle_.bytes[7] ^= std::byte{1};
+  write_by_another_program(7, oracle_.bytes[7], false);
+  write_windows(2, 20'000);
+  sync_all();
+  close_all();
+  open_all_again();
+  for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
+}
+
+TEST_F(ClusterRestTest, WhatWasSyncedAndClosedIsReadFromTheLog) {
+  write_windows(1);
+  sync_all();
+  for (uint32_t rank = 0; rank < kRanks; rank++) write_by_another_program(window_of(rank) + 7, {}, true);
+  close_all();
+  open_all_again();
+  for (uint32_t rank = 0; rank < kRanks; rank++)
+    expect_byte(rank, window_of(rank) + 7, oracle_.bytes[window_of(rank) + 7]);
+}
+
+// Not what was synced before: somebody may have changed it while the job wrote.
+TEST_F(ClusterRestTest, WhatWasWrittenSinceASyncIsReadFromTheLog) {
+  write_windows(1);
+  sync_all();
+  write_windows(2, 20'000);
+  drain_all();
+  const std::byte other{0x5a};
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    write_by_another_program(window_of(rank) + 7, other, true);
+    write_by_another_program(window_of(rank) + 20'007, other, true);
+  }
+  close_all();
+  open_all_again();
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    expect_byte(rank, window_of(rank) + 7, other);
+    expect_byte(rank, window_of(rank) + 20'007, oracle_.bytes[window_of(rank) + 20'007]);
   }
 }
 
@@ -155,12 +229,7 @@ TEST_F(ClusterRestTest, WhatIsWrittenPastTheLogIsSeenByOthersWhereOneHasForgotte
   write_windows(1);
   contend(6);
   drain_all();
-  const auto state = members_[0].file->state_to_rest();
-  for (uint32_t rank = 0; rank < kRanks; rank++) {
-    const bool lets_go = rank / kRanksOfNode == 1;
-    ASSERT_TRUE(members_[rank].file->release(lets_go ? std::nullopt : state).ok());
-    members_[rank].file.reset();
-  }
+  release_all([](uint32_t rank) { return rank / kRanksOfNode != 1; });
   open_all_again();
   contend(3);
   close_all();
@@ -206,12 +275,7 @@ TEST_F(ClusterRestTest, TheyMakeRoomForOthers) {
       file.end_call();
     }
     for (const auto& file : files) ASSERT_TRUE(file->drain().ok());
-    const auto state = files[0]->state_to_rest();
-    ASSERT_TRUE(state.has_value());
-    for (auto& file : files) {
-      ASSERT_TRUE(file->release(state).ok());
-      file.reset();
-    }
+    ASSERT_TRUE(release(files, [](uint32_t) { return true; }));
   }
 }
 
