@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "medium/registry.h"
+#include "mpi/choose_again.h"
 #include "node/job.h"
 #include "recover/scan.h"
 #include "report_format.h"
@@ -22,9 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 constexpr uint64_t kSmallFileSystem = 1ull << 30;  // a container's /dev/shm is 64 MiB by default
 
-// Variables that pmio's build and tests read, and the one that holds a whole list of hints.
-constexpr const char* kNotHints[] = {"PMIO_HINTS", "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS",
-                                     "PMIO_REGISTRY"};
+// What is named like a hint and is none.
+constexpr const char* kNotHints[] = {
+    "PMIO_HINTS", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", kRunCommand, kChosenAgain,
+    // what pmio's build and tests read
+    "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS", "PMIO_FUZZ_SECONDS", "PMIO_SANITIZED_SEEDS",
+    "PMIO_DEMO_PATTERN", "PMIO_TESTBED", "PMIO_FAULT_SEED", "PMIO_FAULT_SEEDS", "PMIO_FAULT_EVERY",
+    "PMIO_FAULT_CALLS", "PMIO_YIELD_NS"};
 
 void add(Diagnosis& diagnosis, std::string what, std::string remedy) {
   diagnosis.findings.push_back({std::move(what), std::move(remedy)});
@@ -169,7 +174,8 @@ void check_runtimes(Diagnosis& diagnosis) {
           "build pmio completely");
     } else if (access(runtime.library.c_str(), R_OK) != 0) {
       add(diagnosis, runtime.library + ", the MPI library of " + runtime.tag + ", is gone",
-          "configure and build pmio again");
+          "where it was updated: configure pmio anew, with cmake --fresh and the options of before, and "
+          "build it");
     }
   }
   if (diagnosis.runtimes.empty()) {

@@ -216,8 +216,11 @@ int run(const Options& options) {
   const auto directory = find_job(options);
   const auto ranks = directory ? read_ranks(*directory) : std::vector<Rank>();
   if (ranks.empty()) {
-    std::fprintf(stderr, "pmio: no statistics%s in %s; a job writes them when PMIO_STATS is 1 or more\n",
-                 options.job.empty() ? "" : (" of job " + options.job).c_str(), options.directory.c_str());
+    std::fprintf(
+        stderr,
+        "pmio: no statistics%s in %s; a job that logged a file leaves them there at MPI_Finalize, and the "
+        "last 16 jobs' are kept\n",
+        options.job.empty() ? "" : (" of job " + options.job).c_str(), options.directory.c_str());
     return 1;
   }
   if (options.json) {

@@ -21,7 +21,9 @@ std::string without_trailing_slashes(std::string path) {
 }  // namespace
 
 std::string default_directory() {
-  if (std::string given = environment("PMIO_DIR"); !given.empty()) return without_trailing_slashes(given);
+  // Ranks may start in other directories, and so may a recovery.
+  if (std::string given = environment("PMIO_DIR"); given.starts_with('/'))
+    return without_trailing_slashes(given);
   const std::string own = "/pmio-" + std::to_string(geteuid());
   // The effective ids decide, as they do for the files that will be created.
   if (faccessat(AT_FDCWD, "/dev/shm", W_OK | X_OK, AT_EACCESS) == 0) return "/dev/shm" + own;

@@ -6,7 +6,7 @@
 
 namespace pmio {
 
-// $PMIO_DIR if set and not empty; else /dev/shm/pmio-<uid> where /dev/shm can be written; else
+// $PMIO_DIR if it is an absolute path; else /dev/shm/pmio-<uid> where /dev/shm can be written; else
 // ${TMPDIR:-/tmp}/pmio-<uid>. <uid> is the effective user id. Creates and checks nothing. Without a trailing
 // slash.
 std::string default_directory();

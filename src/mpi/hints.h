@@ -2,7 +2,7 @@
 // this.
 //
 // Later sources win: the environment (the site's default), MPI_Info (the program's choice), PMIO_HINTS (the
-// user's override). Knows no MPI; reading an MPI_Info is in handle_hints.h. Threads: values and pure
+// user's override). Knows no MPI; reading an MPI_Info is in info.h. Threads: values and pure
 // functions.
 #pragma once
 

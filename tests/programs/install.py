@@ -2,7 +2,7 @@
 """What `cmake --install` gives works, in another place than it was installed to; so does the Debian package's content.
 
 Installs into an empty prefix, moves it, and from there: runs a program under `pmio run`, builds one that uses the C API by
-pkg-config and by find_package, renders the manual pages, evaluates the environment modules. Builds the Debian package.
+pkg-config and by find_package, renders the manual pages, follows the documents' links, evaluates the environment modules. Builds the Debian package.
 """
 
 import argparse
@@ -139,6 +139,17 @@ def check_manuals(prefix, pmio):
     return "rendered without warnings"
 
 
+def check_links(prefix):
+    """What the installed documents link to is installed, too."""
+    [documents] = prefix.rglob("doc/pmio")
+    pages = list(documents.rglob("*.md"))
+    assert documents / "README.md" in pages, pages
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert "://" in link or (page.parent / link).exists(), f"{page.relative_to(documents)} links to {link}, which is not installed"
+    return f"{len(pages)} pages"
+
+
 def check_module(prefix, scratch, interpreter, prelude, file):
     if not shutil.which(interpreter):
         return f"not loaded, there is no {interpreter}"
@@ -193,6 +204,7 @@ def main():
                 check_run(mpi, linked, scratch, command)
             print(f"{mpi.tag}, linked by {name}: runs alone and under pmio run")
         print("manual pages:", check_manuals(prefix, pmio))
+        print("links:", check_links(prefix))
         modules = prefix / "share" / "modulefiles" / "pmio"
         [lua] = modules.glob("*.lua")
         print("Lmod's module:", check_module(prefix, scratch, "lua", LUA_MODULE, lua))

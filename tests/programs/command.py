@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""What the pmio command and scripts/build make of their options and of the environment; no MPI program is run."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import harness
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUN_AGAIN", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
+MISUSED = [
+    ("--force",),
+    ("--user", "root"),
+    ("--lost-nodes",),
+    ("--lost-nodes", "--all"),
+    ("--lost-nodes", "--file", "x", "--all"),
+    ("--lost-nodes", "--file", "x", "--dry-run"),
+    ("--all", "--dir", "logs"),
+]
+USED = [(), ("--file", "x", "--force"), ("--file", "x", "--lost-nodes"), ("--all",), ("--all", "--file", "x", "--force", "--dry-run")]
+PROJECT = """\
+project(wrappers NONE)
+set(PMIO_MPICC "" CACHE STRING "")
+message("wrappers: ${PMIO_MPICC}.")
+"""
+PRESETS = {
+    "version": 6,
+    "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build"}],
+    "buildPresets": [{"name": "release", "configurePreset": "release"}],
+}
+
+
+class Command:
+    def __init__(self, build, scratch):
+        self.pmio, self.build, self.scratch = build / "bin" / "pmio", build, scratch
+
+    def run(self, *words, pmio=None, **settings):
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PMIO_")}
+        env.update({"PMIO_DIR": str(self.scratch / "logs"), "PMIO_REGISTRY": str(self.scratch), **settings})
+        command = [str(word) for word in (pmio or self.pmio, *words)]
+        return subprocess.run(command, cwd=self.scratch, env=env, capture_output=True, text=True, timeout=60, check=False)
+
+    def findings(self, **more):
+        return json.loads(self.run("doctor", "--json", **more).stdout)["findings"]
+
+
+def check_usage(command):
+    for words in MISUSED:
+        done = command.run("recover", *words)
+        assert done.returncode == 2 and not done.stdout, f"recover {words}: {done}"
+    for words in USED:
+        done = command.run("recover", *words)
+        assert done.returncode != 2, f"recover {words}: {done}"
+
+
+def check_log_directory(command):
+    """One that is not absolute: for `pmio run --dir` the whole path is taken, in PMIO_DIR it has no effect."""
+    [tag, *_] = [mpi.tag for mpi in harness.load_mpis(command.build)]
+    shell = ("--mpi", tag, "--", "sh", "-c", "echo $PMIO_DIR")
+    for given, told in (("logs", command.scratch / "logs"), ("/elsewhere", "/elsewhere")):
+        done = command.run("run", "--dir", given, *shell)
+        assert done.stdout == f"{told}\n", done
+    usual = command.run("inspect", "--help", PMIO_DIR="").stdout  # names the default
+    told = command.run("inspect", "--help", PMIO_DIR="relative").stdout
+    assert "/pmio-" in usual and told == usual, f"{usual}{told}"
+    assert any("PMIO_DIR" in finding["what"] for finding in command.findings(PMIO_DIR="relative"))
+
+
+def check_environment(command):
+    settings = {name: str(command.scratch) for name in NOT_HINTS}
+    told = json.dumps(command.findings(**{**settings, "PMIO_HINTS": "*.h5:pmio_mode=off"}))
+    assert not [name for name in NOT_HINTS if name in told], told
+    assert "PMIO_LOGSIZE" in json.dumps(command.findings(PMIO_LOGSIZE="1G"))
+
+
+def check_updated_mpi(command):
+    """An MPI library that is gone: CMake would answer from its cache."""
+    for folder in ("bin", "lib"):
+        (command.scratch / folder).mkdir()
+    shutil.copy(command.pmio, command.scratch / "bin")
+    entry = {"tag": "mpich-4.0.2", "family": "mpich", "version": "4.0.2", "library": "/gone/libmpi.so", "prefix": "/gone"}
+    (command.scratch / "lib" / "pmio-mpi.json").write_text(json.dumps([{**entry, "runtime": "libpmio-mpich-4.0.2.so"}]))
+    (command.scratch / "lib" / "libpmio-mpich-4.0.2.so").touch()
+    [finding] = [each for each in command.findings(pmio=command.scratch / "bin" / "pmio") if "/gone/libmpi.so" in each["what"]]
+    assert "cmake --fresh" in finding["remedy"], finding
+
+
+def check_statistics(command):
+    done = command.run("stats")
+    assert done.returncode == 1 and "PMIO_STATS" not in done.stderr and "last 16 jobs" in done.stderr, done
+
+
+def check_build_script(scratch):
+    """scripts/build without PMIO_MPICC takes every MPI, also where it was given before."""
+    (scratch / "scripts").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "build", scratch / "scripts")
+    (scratch / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\n" + PROJECT)
+    (scratch / "CMakePresets.json").write_text(json.dumps(PRESETS))
+    for given in ("/x/mpicc;/y/mpicc", ""):
+        env = {**os.environ, "PMIO_MPICC": given}
+        done = subprocess.run([scratch / "scripts" / "build"], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and f"wrappers: {given}." in done.stderr, done
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    build = parser.parse_args().build.resolve()
+    if not (build / "bin" / "pmio").exists() or not harness.load_mpis(build):
+        harness.skip("pmio is not completely built")
+    with tempfile.TemporaryDirectory(prefix="pmio-command-") as directory:
+        scratch = Path(directory).resolve()
+        command = Command(build, scratch)
+        check_usage(command)
+        check_log_directory(command)
+        check_environment(command)
+        check_updated_mpi(command)
+        check_statistics(command)
+        check_build_script(scratch / "build-script")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
