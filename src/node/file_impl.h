@@ -118,6 +118,7 @@ struct File::Impl {
   uint32_t releasing = 0;              // calls of release that have found no handle left; likewise
   bool has_left = false;               // closed: the control block is not this rank's any more
   bool woken = false;                  // it has rested
+  bool tells = false;                  // of several nodes: its times show that somebody writes
   FileState closed;                    // as it was left at its last close, if it has rested
   std::atomic<bool> only_read{false};  // by all handles that there are
   std::atomic<uint64_t> reported_errors{0};
@@ -129,7 +130,6 @@ struct File::Impl {
     std::optional<FileState> state;  // of the file since, as long as none of them writes; nothing: unknown
     CallStamp uncertain = 0;         // those that they may have written over since they knew of them
   };
-  bool tells = false;  // the file's times show that somebody writes
   std::mutex known_to_others_mutex;
   Known known_to_others;  // under its mutex
 
