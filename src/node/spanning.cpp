@@ -143,12 +143,12 @@ Status File::Impl::drain_log(bool room) {
 
 Status File::drain_all_nodes(bool will_write) {
   PMIO_TRY(drain());
-  if (!spans_nodes()) return {};
-  impl_->others_know({});
-  if (impl_->number == 0) return {};
+  if (!spans_nodes() || impl_->number == 0) return {};
   const Vector all{0, INT64_MAX, 0, 1};
   uint64_t end = 0;
-  return impl_->meet_nodes({&all, 1}, will_write, &end);
+  PMIO_TRY(impl_->meet_nodes({&all, 1}, will_write, &end));
+  impl_->others_know({});
+  return {};
 }
 
 Status File::Impl::drain_what_can_be() {

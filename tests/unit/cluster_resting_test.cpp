@@ -162,6 +162,24 @@ TEST_F(ClusterRestTest, WhatOthersWroteBetweenTwoSyncsIsRead) {
   for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
 }
 
+// By a handle that is handed on, whose call another node has drained for.
+TEST_F(ClusterRestTest, WhatOthersKnowOfByACallThatIsHandedOnIsRead) {
+  write_windows(1);
+  drain_all();
+  const std::vector<std::byte> data(100, std::byte{0x5a});
+  const uint64_t at = window_of(kRanks - 1) + 20'000;
+  ASSERT_TRUE(write_independent(kRanks - 1, at, data).ok());
+  oracle_.write(at, data.data(), data.size());
+  ASSERT_TRUE(members_[0].file->drain_all_nodes(false).ok());
+  ASSERT_TRUE(members_[kRanks - 1].file->all_drained_here());
+  oracle_.bytes[at + 7] = std::byte{1};
+  write_by_another_program(at + 7, oracle_.bytes[at + 7], false);
+  write_windows(2, 40'000);
+  close_all();
+  open_all_again();
+  for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
+}
+
 TEST_F(ClusterRestTest, WhatWasSyncedAndClosedIsReadFromTheLog) {
   write_windows(1);
   sync_all();
