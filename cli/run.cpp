@@ -164,8 +164,8 @@ int run(Options options) {
   if (Status status = preload(runtime->path, options.outermost); !status.ok())
     return fail(status.message(), 1);
 
-  if (!options.directory.empty())  // for whoever starts in another directory
-    setenv("PMIO_DIR", std::filesystem::absolute(options.directory).c_str(), 1);
+  // Absolute, for whoever starts in another directory.
+  set_if_given("PMIO_DIR", options.directory.empty() ? "" : std::filesystem::absolute(options.directory));
   set_if_given("PMIO_LOG_SIZE", options.log_size);
   set_if_given("PMIO_MODE", options.mode);
   set_if_given("PMIO_HINTS", options.hints);

@@ -7,7 +7,6 @@
 // (TargetFile::set_back); on file systems where it tells (tells_of_writes).
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <thread>
 
 #include "base/file_system.h"
@@ -16,11 +15,6 @@
 namespace pmio {
 
 constexpr size_t kMostResting = 2;  // of a process
-
-static uint64_t wall_clock_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
-}
 
 void Job::Impl::rest(std::shared_ptr<File> file) {
   File::Impl& impl = *file->impl_;
@@ -120,10 +114,12 @@ std::optional<FileState> File::Impl::state_to_know() {
   if (!tells) return {};
   auto state = target->state(true);
   if (!state.ok()) return {};
-  const uint64_t now = wall_clock_ns(), due = state->mtime_ns + TargetFile::kSetBackNs;
-  if (now >= due) return *state;
-  if (due - now > TargetFile::kSetBackNs) return {};  // written by a clock that is ahead
-  std::this_thread::sleep_for(std::chrono::nanoseconds(due - now));
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds kWait(TargetFile::kSetBackNs);
+  const nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  const nanoseconds wait = nanoseconds(state->mtime_ns) + kWait - now;
+  if (wait > kWait) return {};  // written by a clock that is ahead
+  std::this_thread::sleep_for(wait);
   return *state;
 }
 
