@@ -145,9 +145,7 @@ class Session:
 
     def measure(self, pattern):
         """The rates, and how many bytes each contestant wrote."""
-        contestants = [name for name, (library, _) in CONTESTANTS.items() if library in self.mpis]
-        if self.options.contestant:
-            contestants = [name for name in contestants if name == "pmio" or name in self.options.contestant]
+        contestants = [name for name in self.options.contestants if CONTESTANTS[name][0] in self.mpis]
         rates, amounts = {}, {"dd": len(HOSTS) * self.options.dd_mib * MIB}
         for _ in range(self.options.repetitions):
             comparison.add_rates(rates.setdefault("dd", {}), self.dd(), ["drain"])
@@ -169,11 +167,12 @@ class Session:
 
 
 def choose_mpis(options):
-    """By family; OMPIO only where there is an Open MPI."""
+    """By family; OMPIO only where it is wanted and there is an Open MPI."""
     mpis = {ROMIO: launch.choose_mpi(options.build, options.mpi)}
-    known = [mpi.tag for mpi in harness.load_mpis(options.build) if mpi.family == OMPIO]
-    if tag := options.open_mpi or max(known, default=None):
-        mpis[OMPIO] = launch.choose_mpi(options.build, tag)
+    if "ompio" in options.contestants:
+        known = [mpi.tag for mpi in harness.load_mpis(options.build) if mpi.family == OMPIO]
+        if tag := options.open_mpi or max(known, default=None):
+            mpis[OMPIO] = launch.choose_mpi(options.build, tag)
     for mpi in mpis.values():
         for program in {pattern.program for pattern in options.patterns}:
             if not (options.build / "bin" / f"{program}_bench-{mpi.tag}").exists():
@@ -198,6 +197,7 @@ def parse_options():
     parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    options.contestants = [name for name in CONTESTANTS if name == "pmio" or name in (options.contestant or CONTESTANTS)]
     options.patterns = [p for p in PATTERNS if not options.pattern or any(part in p.name for part in options.pattern)]
     if options.figure and not options.json:
         parser.error("--figure draws what --json names; give both")

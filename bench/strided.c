@@ -51,29 +51,37 @@ void check_data(const struct strided* s, int owner) {
     if (s->data[i] != word_at(file_word(s, owner, i))) fail("what was read is not what was written");
 }
 
-/* Words [first, last) of the file, from its byte `begin` on. */
-static void check_words(const char* path, MPI_Offset begin, uint64_t first, uint64_t last) {
+enum fault { NONE, NO_FILE, WRONG_SIZE, WRONG_DATA };
+
+static const char* const faults[] = {"", "the file cannot be opened", "the file has the wrong size",
+                                     "the file does not hold what was written"};
+
+/* Of words [first, last) of the file, from its byte `begin` on. */
+static enum fault check_words(const char* path, MPI_Offset begin, uint64_t first, uint64_t last) {
   static uint64_t chunk[1 << 16];
   const size_t most = sizeof chunk / 8;
   FILE* file = fopen(path, "rb");
-  if (!file || fseeko(file, (off_t)(begin + (MPI_Offset)first * 8), SEEK_SET) != 0)
-    fail("the file cannot be opened");
-  while (first < last) {
+  if (!file || fseeko(file, (off_t)(begin + (MPI_Offset)first * 8), SEEK_SET) != 0) return NO_FILE;
+  enum fault fault = NONE;
+  while (first < last && fault == NONE) {
     const size_t got = fread(chunk, 8, last - first < most ? (size_t)(last - first) : most, file);
-    if (got == 0) fail("the file has the wrong size");
+    if (got == 0) fault = WRONG_SIZE;
     for (size_t i = 0; i < got; i++)
-      if (chunk[i] != word_at(first + i)) fail("the file does not hold what was written");
+      if (chunk[i] != word_at(first + i)) fault = WRONG_DATA;
     first += got;
   }
   fclose(file);
+  return fault;
 }
 
-/* Of those who wait for a check, which may take a minute, none polls. */
-static void wait_for_all(void) {
+/* The worst of all ranks'. Of those who wait for a check, which may take a minute, none polls. */
+static int worst_of_all(int mine) {
   const struct timespec pause = {0, 5000000};
+  int worst = NONE;
   MPI_Request request;
-  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  MPI_Iallreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
   for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done;) nanosleep(&pause, NULL);
+  return worst;
 }
 
 void check_file(const struct strided* s, const char* path, MPI_Offset begin) {
@@ -87,11 +95,15 @@ void check_file(const struct strided* s, const char* path, MPI_Offset begin) {
   MPI_Comm_size(node, &parts);
   MPI_Comm_free(&node);
   const uint64_t words = (uint64_t)s->rank_bytes / 8 * (uint64_t)s->ranks;
+  int fault = NONE;
   if (lowest == 0)
-    check_words(path, begin, words * (uint64_t)part / (uint64_t)parts,
-                words * ((uint64_t)part + 1) / (uint64_t)parts);
+    fault = check_words(path, begin, words * (uint64_t)part / (uint64_t)parts,
+                        words * ((uint64_t)part + 1) / (uint64_t)parts);
   struct stat facts;
   if (s->rank == 0 && begin == 0 && (stat(path, &facts) != 0 || (uint64_t)facts.st_size != words * 8))
-    fail("the file has the wrong size");
-  wait_for_all();
+    fault = WRONG_SIZE;
+  /* One rank says it: of several that end the job at once, the launcher may lose what they say. */
+  fault = worst_of_all(fault);
+  if (s->rank == 0 && fault != NONE) fail(faults[fault]);
+  MPI_Barrier(MPI_COMM_WORLD);
 }
