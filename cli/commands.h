@@ -10,8 +10,8 @@
 //   static const Registration registration(add_doctor);
 //   }
 //
-// Exit codes: 0 done, 1 something is wrong (what, stands on stderr), 2 a usage error, such as options that do
-// not go together. Threads: main only.
+// Exit codes: 0 done, 1 something is wrong (what, stands on stderr), 2 a usage error.
+// Threads: main only.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -31,6 +31,7 @@ constexpr int kElsewhere = 3;  // exit code: nothing more to do on this node, bu
 
 struct Options {
   std::string directory = default_directory();
+  bool directory_given = false;
   std::string path;
   std::string user;  // whose logs, with --all; empty: everybody's for root, the caller's own else
   bool all = false;
@@ -283,6 +284,14 @@ int recover_all(const Options& options) {
 }
 
 int run(const Options& options) {
+  if (!options.all && !options.user.empty()) return fail(Status(Code::invalid, "--user goes with --all"));
+  if (options.all && options.directory_given)
+    return fail(Status(Code::invalid, "--all finds the log directories itself: leave --dir out"));
+  if (options.force && options.path.empty())
+    return fail(Status(Code::invalid, "--force needs --file: say which file may be written over"));
+  if (options.lost_nodes && (options.path.empty() || options.all || options.dry_run))
+    return fail(
+        Status(Code::invalid, "--lost-nodes needs --file, and goes neither with --all nor --dry-run"));
   if (options.all) return recover_all(options);
   // Another user's log is recovered by root as that user.
   struct stat facts;
@@ -300,30 +309,27 @@ void add_recover(CLI::App& app) {
       app.add_subcommand("recover", "Bring what a crashed job left in its logs into its files");
   auto* directory = command->add_option("--dir", options->directory, "The log directory");
   directory->capture_default_str();
-  auto* file = command->add_option("--file", options->path, "Only this file");
-  auto* all = command->add_flag("--all", options->all,
-                                "All log directories of yours on this node; for root, of all users");
-  all->excludes(directory);
-  command->add_option("--user", options->user, "With --all: of this user only")->needs(all);
-  command->add_flag("--force", options->force, "With --file: also where somebody has changed the file since")
-      ->needs(file);
+  command->add_option("--file", options->path, "Only this file");
+  command->add_flag("--all", options->all,
+                    "All log directories of yours on this node; for root, of all users");
+  command->add_option("--user", options->user, "With --all: of this user only");
+  command->add_flag("--force", options->force, "With --file: also where somebody has changed the file since");
   command->add_flag(
       "--consistent", options->consistent,
       "Only up to the last collective write call that all ranks have finished; the rest stays in "
       "the log");
-  auto* dry_run = command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
-  command
-      ->add_flag("--lost-nodes", options->lost_nodes,
-                 "With --file: the logs of the nodes that its recovery waits for are lost; end it")
-      ->needs(file)
-      ->excludes(all)
-      ->excludes(dry_run);
+  command->add_flag("--lost-nodes", options->lost_nodes,
+                    "With --file: the logs of the nodes that its recovery waits for are lost; end it");
+  command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "May be interrupted and repeated. Exit status: 0 all is restored or nothing was missing, 1 something "
-      "is kept, refused, damaged or lost, 2 usage, 3 as 0 on this node, but other nodes' logs are not in "
-      "yet.");
-  command->callback([options] { set_exit_code(run(*options)); });
+      "is kept, refused, damaged or lost, or options do not go together, 2 usage, 3 as 0 on this node, but "
+      "other nodes' logs are not in yet.");
+  command->callback([options, directory] {
+    options->directory_given = directory->count() > 0;
+    set_exit_code(run(*options));
+  });
 }
 
 static const Registration registration(add_recover);

@@ -52,10 +52,10 @@ class Command:
 def check_usage(command):
     for words in MISUSED:
         done = command.run("recover", *words)
-        assert done.returncode == 2 and not done.stdout, f"recover {words}: {done}"
+        assert done.returncode == 1 and not done.stdout and words[0] in done.stderr, f"recover {words}: {done}"
     for words in USED:
         done = command.run("recover", *words)
-        assert done.returncode != 2, f"recover {words}: {done}"
+        assert done.returncode == 0, f"recover {words}: {done}"
 
 
 def check_log_directory(command):
