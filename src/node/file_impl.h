@@ -130,8 +130,8 @@ struct File::Impl {
     std::optional<FileState> state;  // of the file since, as long as none of them writes; nothing: unknown
     CallStamp uncertain = 0;         // those that they may have written over since they knew of them
   };
-  std::mutex known_to_others_mutex;
-  Known known_to_others;  // under its mutex
+  std::mutex known_to_others_mutex;  // nothing else is locked, and no system call made, while it is held
+  Known known_to_others;             // under its mutex
 
   // Where the ranks are on several nodes.
   Neighbours* neighbours = nullptr;
@@ -188,7 +188,8 @@ struct File::Impl {
   void compare();  // with what the file was like at the last close
   std::optional<FileState> state_to_know();
   bool take(const Settled& settled);  // false: nothing is left to serve
-  bool is_as_known() const;           // nothing has been drained or written since; known_to_others_mutex held
+  Known known_by_others();
+  bool is_as(const Known& known_then) const;  // nothing has been drained or written since
   void others_know(const std::optional<FileState>& state);
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();

@@ -102,9 +102,11 @@ void File::Impl::compare() {
   if (tells) {
     if (auto now = target->state(true); now.ok()) at_open = *now;
   }
-  const RobustLock lock(control->index_mutex);
-  if (woken && at_open != closed) conceal_all(*control);
-  const std::lock_guard known_lock(known_to_others_mutex);
+  if (woken && at_open != closed) {
+    const RobustLock lock(control->index_mutex);
+    conceal_all(*control);
+  }
+  const std::lock_guard lock(known_to_others_mutex);
   known_to_others = {newest_drained(*control), at_open, 0};
 }
 
@@ -131,10 +133,15 @@ void File::Impl::others_know(const std::optional<FileState>& state) {
   known_to_others = {drained, state, known_to_others.upto};
 }
 
-bool File::Impl::is_as_known() const {
-  if (known_to_others.upto != newest_drained(*control) || !known_to_others.state) return false;
+File::Impl::Known File::Impl::known_by_others() {
+  const std::lock_guard lock(known_to_others_mutex);
+  return known_to_others;
+}
+
+bool File::Impl::is_as(const Known& known_then) const {
+  if (known_then.upto != newest_drained(*control) || !known_then.state) return false;
   auto now = target->state(true);
-  return now.ok() && *now == *known_to_others.state;
+  return now.ok() && *now == *known_then.state;
 }
 
 // Where the job has drained since others know of the file, its own writes hide theirs: those records they may
@@ -142,13 +149,12 @@ bool File::Impl::is_as_known() const {
 File::Settled File::settle(bool decides) {
   Impl& impl = *impl_;
   if (!impl.tells) return {};
-  const std::lock_guard lock(impl.known_to_others_mutex);
-  const bool same = impl.is_as_known();
-  Settled settled{impl.known_to_others.upto,
-                  same ? impl.known_to_others.uncertain : impl.known_to_others.upto};
+  const Impl::Known known = impl.known_by_others();
+  const bool same = impl.is_as(known);
+  Settled settled{known.upto, same ? known.uncertain : known.upto};
   if (!decides || has_other_handles()) return settled;
   // Else the times are left alone.
-  auto left = same ? Result<FileState>(*impl.known_to_others.state) : impl.target->set_back();
+  auto left = same ? Result<FileState>(*known.state) : impl.target->set_back();
   if (!left.ok()) return settled;
   settled.rests = 1;
   settled.set_back = same ? 0 : 1;
