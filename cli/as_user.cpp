@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace pmio::cli {
@@ -52,7 +53,10 @@ Result<int> as_user(uid_t user, const std::function<int()>& work) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::fprintf(stderr, "pmio: the recovery for user %s was ended by signal %d (%s)\n", account->pw_name,
+               WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return kFailed;
 }
 
 }  // namespace pmio::cli

@@ -9,9 +9,12 @@ pmio=${PMIO:-/usr/bin/pmio}
 user=${SLURM_JOB_UID:-}
 [ -n "$user" ] && [ "$user" != 0 ] || exit 0
 said=$(timeout "${PMIO_RECOVER_SECONDS:-600}" "$pmio" recover --all --user "$user" 2>&1)
-case $?,$said in
-  *,) ;;
+code=$?
+[ "$code" != 124 ] || said="${said:+$said
+}pmio recover took longer than ${PMIO_RECOVER_SECONDS:-600} s and was stopped; it can be repeated"
+case $code,$said in
+  0,) ;;
   0,* | 3,*) echo "$said" | logger -t pmio -p user.info ;;
-  *) echo "$said" | logger -t pmio -p user.warning ;;
+  *) echo "${said:-pmio recover ended with $code}" | logger -t pmio -p user.warning ;;
 esac
 exit 0

@@ -183,6 +183,16 @@ Result<FileIdentity> identity_of(const std::string& path) {
   return identity_at(AT_FDCWD, path.c_str(), 0, path);
 }
 
+int64_t TargetFile::largest_bytes() const {
+  const auto is_offset = [this](int64_t bytes) { return lseek(fd_, bytes, SEEK_SET) == bytes; };
+  if (is_offset(INT64_MAX) || errno != EINVAL) return INT64_MAX;
+  int64_t most = 0;
+  for (int64_t step = int64_t{1} << 62; step > 0; step /= 2) {
+    if (is_offset(most + step)) most += step;
+  }
+  return most;
+}
+
 Result<uint64_t> TargetFile::size_bytes(bool fresh) {
   if (fresh) {
     const std::lock_guard lock(sync_mutex_);

@@ -56,6 +56,8 @@ class TargetFile {
   // fresh: asks the server of a network file system. MooseFS's client goes by what it knows of an open file
   // until it is synced.
   Result<uint64_t> size_bytes(bool fresh = false);
+  // The most bytes that the file can ever have, as the file system tells; INT64_MAX where it does not.
+  int64_t largest_bytes() const;
   // fresh: asks the server of a network file system, as far as its client does.
   Result<FileState> state(bool fresh = false) const;
   // More than a tick of any clock that files get their times from, and than the clocks of two nodes differ.

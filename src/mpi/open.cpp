@@ -1,9 +1,12 @@
 // MPI_File_open, MPI_File_close, MPI_File_delete.
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 
 #include "mpi/agree.h"
 #include "mpi/calls.h"
@@ -17,22 +20,36 @@
 namespace pmio {
 namespace {
 
-// The name without a file-system prefix such as "ufs:" or "lustre:". ROMIO takes any word of two or more
-// letters before a colon for one; Open MPI opens a file of the literal name.
+// What ROMIO's versions know as the beginning of a name that says how to open the rest. Of any other word
+// before a colon the old ones make an error, the new ones a part of the name.
+constexpr std::string_view kPrefixes[] = {"ufs",    "nfs",  "xfs",    "pvfs2", "gpfs",   "panfs",
+                                          "lustre", "daos", "testfs", "ime",   "quobyte"};
+
+// The name of the file that the library opens or has opened; empty where that cannot be told. Newer versions
+// of ROMIO know the prefixes in lower case only, older ones and Intel's in any; Open MPI's OMPIO opens a file
+// of the literal name.
 std::string without_prefix(const std::string& name) {
-#ifdef OPEN_MPI
-  struct stat facts {};
-  if (stat(name.c_str(), &facts) == 0) return name;
+  const size_t colon = std::min(name.find(':'), name.size());
+  const std::string_view word = std::string_view(name).substr(0, colon);
+  const auto is_known = [word](std::string_view prefix) {
+    return word.size() == prefix.size() && strncasecmp(word.data(), prefix.data(), word.size()) == 0;
+  };
+  const auto* known = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), is_known);
+  if (colon == name.size() || known == std::end(kPrefixes)) return name;
+  const std::string rest = name.substr(colon + 1);
+#ifndef OPEN_MPI
+  if (word == *known) return rest;
 #endif
-  const size_t colon = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789");
-  if (colon == std::string::npos || colon < 2 || name[colon] != ':') return name;
-  return name.substr(colon + 1);
+  struct stat facts {};
+  if (stat(name.c_str(), &facts) != 0) return rest;
+  return stat(rest.c_str(), &facts) != 0 ? name : std::string();
 }
 
 // Absolute, the directory's links resolved, so that a name means the same file after a chdir. Empty where the
-// directory cannot be resolved.
+// directory cannot be resolved, or the name is that of no one file.
 std::string absolute_path(const char* filename) {
   const std::string name = without_prefix(filename);
+  if (name.empty()) return {};
   const size_t slash = name.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : name.substr(0, slash + 1);
   char* resolved = realpath(directory.c_str(), nullptr);

@@ -120,15 +120,21 @@ void Process::share_identity(MPI_Comm node) {
 Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   JobOptions options = job_options(hints, id_, rank_, ranks_, ranks_here_);
   options.threads_at_once = threads_at_once_;
-  if (!rendezvous_) return Job::join(options);
+  if (!rendezvous_) {
+    if (ranks_here_ == 1) return Job::join(options);
+    return Status(Code::unsupported,
+                  "the ranks of this node share no memory in /dev/shm, by which they would learn whether they "
+                  "share a log directory");
+  }
   options.files_logged = &rendezvous_->files_logged();
   std::unique_ptr<Job> job;
   PMIO_TRY(rendezvous_->with_directory(options.directory, [&](const std::string& directory) -> Status {
     options.directory = directory;
     Result<std::unique_ptr<Job>> joined = Job::join(options);
     if (!joined.ok()) return joined.status();
-    job = std::move(joined).value();
-    return {};
+    Status one_place = rendezvous_->agree_on(joined.value()->place());
+    if (one_place.ok()) job = std::move(joined).value();
+    return one_place;
   }));
   return job;
 }

@@ -1,4 +1,5 @@
 // All reads and writes of a handle that logs.
+#include <cerrno>
 #include <utility>
 
 #include "mpi/aside.h"
@@ -43,6 +44,20 @@ Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, bool 
   return handle.file->read(from, to, memory.base(), memory.bytes(), got, collective);
 }
 
+// What the file could never take must not be logged: no drain could end any more.
+Status look_at_end(const Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes) {
+  if (!handle.view.reaches(etype_offset, bytes)) {
+    return {Code::invalid,
+            "a transfer beyond the largest file offset, or beyond the first of filetypes that overlap each "
+            "other"};
+  }
+  if (direction == Direction::read || handle.view.end_offset(etype_offset, bytes) <= handle.largest_bytes)
+    return {};
+  return Status::from_errno(EFBIG, "cannot write '" + handle.path + "' beyond byte " +
+                                       std::to_string(handle.largest_bytes) +
+                                       ", the last that its file system takes");
+}
+
 // One call at a known place. *done: bytes that were moved.
 Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& memory, CallNumber call,
             uint64_t* done) {
@@ -52,11 +67,8 @@ Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& mem
     if (t.collective && t.direction == Direction::write) handle.file->note_empty_call(call);
     return {};
   }
-  if (!handle.view.reaches(etype_offset, memory.bytes())) {
-    return {Code::invalid,
-            "a transfer beyond the largest file offset, or beyond the first of filetypes that overlap each "
-            "other"};
-  }
+  if (!handle.view.reaches(etype_offset, memory.bytes(), handle.largest_bytes))
+    PMIO_TRY(look_at_end(handle, t.direction, etype_offset, memory.bytes()));
   if (t.direction == Direction::write) {
     PMIO_TRY(write_at(handle, etype_offset, memory, call));
     *done = memory.bytes();

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "log/segment.h"
 #include "node/file_impl.h"
 
 namespace pmio {
@@ -143,11 +144,33 @@ Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
   return {};
 }
 
+bool Job::Impl::invalidate_drained(const FileControl& control) const {
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    for (const SegmentCell& cell : control.cells[rank].segments) {
+      const uint64_t salt = cell.salt.load(std::memory_order_acquire);
+      if (salt == 0) continue;
+      auto region = medium->open(SegmentPool::segment_name(rank, cell.slot.load(std::memory_order_relaxed)),
+                                 false);
+      if (!region.ok() && region.status().system_errno() == ENOENT) continue;
+      if (!region.ok()) return false;
+      auto reader = SegmentReader::open({(*region)->data(), (*region)->size_bytes()});
+      // Else it has been given back, and may be of another file by now.
+      if (reader.ok() && reader->header().salt == salt && !SegmentWriter::invalidate(**region).ok())
+        return false;
+    }
+  }
+  return true;
+}
+
 void Job::Impl::leave_file(File::Impl& file) {
   DirectoryLock lock(*this);
+  // Not before: who opens the file now would find that nobody has it, and count anew.
+  file.cell->attached.store(0, std::memory_order_release);
   if (file.control->users.fetch_sub(1, std::memory_order_relaxed) > 1) return;
   // That is what tells the job's last process, and recovery, where no mark could be made.
   if (has_undrained(*file.control)) return;
+  // While the control block is there: the next ledger tells only of what the control block does.
+  if (!invalidate_drained(*file.control)) return;
   {
     RobustLock index_lock(file.control->index_mutex);
     file.index->remove_all_locked();

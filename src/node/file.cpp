@@ -74,7 +74,6 @@ bool File::Impl::owns_undrained() const {
 
 void File::Impl::leave() {
   has_left = true;
-  cell->attached.store(0, std::memory_order_release);
   job->leave_file(*this);
 }
 

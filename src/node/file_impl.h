@@ -26,6 +26,7 @@
 namespace pmio {
 
 class Background;
+class Pulse;
 
 // Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only,
 // but for those of files that rest, whose holders want no further lock of these.
@@ -48,6 +49,7 @@ struct Job::Impl {
   // Those that rest (node/resting.cpp), the last one closed last; under files_mutex, and in no other list.
   std::deque<std::shared_ptr<File>> resting;
   std::unique_ptr<Background> background;
+  std::unique_ptr<Pulse> pulse;  // where a file of several nodes has been opened
 
   ~Impl();
   // What the log acknowledged survives a power failure, so what the drain takes out of it has to as well.
@@ -81,6 +83,9 @@ struct Job::Impl {
   Result<Layout> share_layout(const std::string& name, const Layout& layout);
   Result<Layout> shared_layout(const std::string& name);
   void leave_file(File::Impl& file);
+  // What ranks that have died had logged, all of which is drained, can not be replayed any more. False: some
+  // of it still can, and the ledger has to go on saying that it is drained.
+  bool invalidate_drained(const FileControl& control) const;
   // Whether what a fence has covered outlives a power failure, if the log does at all.
   bool durable_fences() const;
   // The log must outlive the job: leaves a mark that says so, as far as that can be made.

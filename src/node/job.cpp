@@ -15,6 +15,7 @@
 #include "medium/registry.h"
 #include "node/background.h"
 #include "node/file_impl.h"
+#include "node/pulse.h"
 
 namespace pmio {
 
@@ -120,6 +121,7 @@ bool Job::Impl::dead_left_undrained() const {
 
 Job::Impl::~Impl() {
   background.reset();
+  pulse.reset();
   map.reset();
   pool.reset();
   if (lock_fd >= 0) close(lock_fd);
@@ -240,6 +242,8 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
     file->impl_->only_read = options.read_only && (first || file->impl_->only_read);
     if (impl.background == nullptr && impl.options.background)
       impl.background = std::make_unique<Background>(&impl);
+    if (impl.pulse == nullptr && impl.options.background && options.neighbours != nullptr)
+      impl.pulse = std::make_unique<Pulse>(impl.alive_fd);
   }
   if (impl.background != nullptr && !options.read_only) impl.background->wake();
   count(impl.counters.files_opened);
@@ -295,6 +299,17 @@ std::shared_ptr<File> Job::find_number(uint64_t number) {
 }
 
 const JobOptions& Job::options() const { return impl_->options; }
+
+FileIdentity Job::place() const {
+  FileIdentity place;
+  struct stat facts {};
+  if (fstat(impl_->alive_fd, &facts) == 0) {
+    place.device = facts.st_dev;
+    place.inode = facts.st_ino;
+  }
+  return place;
+}
+
 const std::string& Job::directory() const { return impl_->directory; }
 Medium& Job::medium() { return *impl_->medium; }
 Counters& Job::counters() { return impl_->counters; }

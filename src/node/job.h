@@ -80,6 +80,8 @@ class Job {
   std::shared_ptr<File> find_number(uint64_t number);
 
   const JobOptions& options() const;
+  // Of the job's own directory: the same for processes that see each other's logs.
+  FileIdentity place() const;
   const std::string& directory() const;  // the job's own
   Medium& medium();
   Counters& counters();

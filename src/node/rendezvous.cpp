@@ -17,7 +17,8 @@ namespace pmio {
 
 struct Rendezvous::Memory {
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
-  alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards directory
+  alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards the rest
+  FileIdentity place;                              // of inode 0: nobody has said
   char directory[PATH_MAX];                        // empty: nobody has joined
 };
 
@@ -68,11 +69,22 @@ Status Rendezvous::with_directory(const std::string& proposed,
     return Status(Code::invalid, "the name of the log directory is empty or too long; set PMIO_DIR");
   const RobustLock lock(memory_->mutex);
   if (memory_->directory[0] != '\0') return join(memory_->directory);
+  memory_->place = {};
   PMIO_TRY(join(proposed));
   // The first byte last, in case this process dies here: it says that the rest is there.
   std::memcpy(memory_->directory + 1, proposed.c_str() + 1, proposed.size());
   std::atomic_ref<char>(memory_->directory[0]).store(proposed[0], std::memory_order_release);
   return {};
+}
+
+Status Rendezvous::agree_on(const FileIdentity& place) {
+  if (memory_->place.inode == 0) memory_->place = place;
+  const FileIdentity& first = memory_->place;
+  if (first.inode == place.inode && first.device == place.device) return {};
+  return {Code::access,
+          "'" + std::string(memory_->directory) +
+              "' is not the same directory for all ranks of this node: name one in PMIO_DIR that is shared "
+              "by their containers"};
 }
 
 }  // namespace pmio

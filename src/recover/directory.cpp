@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "log/last_seen.h"
+
 namespace pmio {
 
 MappedFile::~MappedFile() {
@@ -34,8 +36,13 @@ static bool still_named(int directory_fd, const std::string& name, int fd) {
 
 Result<FileLock> FileLock::take(int directory_fd, const std::string& name, bool wait) {
   for (;;) {
-    FileDescriptor file(
-        openat(directory_fd, name.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    // NFS wants a descriptor for writing.
+    const auto open_as = [&](int access) {
+      return FileDescriptor(
+          openat(directory_fd, name.c_str(), access | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    };
+    FileDescriptor file = open_as(O_RDWR);
+    if (!file.ok() && (errno == EACCES || errno == EROFS)) file = open_as(O_RDONLY);
     if (file.get() < 0) return Status::from_errno(errno, "cannot open the lock " + name);
     if (flock_retrying(file.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return Status(Code::busy, name + " is held by another process", EWOULDBLOCK);
@@ -82,11 +89,16 @@ Result<std::vector<std::string>> LogDirectory::names() const {
     return Status::from_errno(error, "cannot list " + path_);
   }
   std::vector<std::string> names;
+  errno = 0;
   while (const dirent* entry = readdir(listing)) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
+    errno = 0;
   }
+  const int error = errno;
   closedir(listing);
+  // Else ledgers would be missing, and what they say that is drained would be replayed.
+  if (error != 0) return Status::from_errno(error, "cannot list " + path_);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -111,6 +123,12 @@ Result<std::shared_ptr<MappedFile>> LogDirectory::map(const std::string& name) c
   void* base = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (base == MAP_FAILED) return Status::from_errno(errno, "cannot map " + path);
   return std::make_shared<MappedFile>(base, size);
+}
+
+Status LogDirectory::note_seen(const std::string& name) const {
+  FileDescriptor fd(openat(fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (fd.ok() && pmio::note_seen(fd.get())) return {};
+  return Status::from_errno(errno, "cannot write " + path_ + "/" + name);
 }
 
 Status LogDirectory::remove(const std::string& name) const {

@@ -1,7 +1,7 @@
 // Reading a log directory that a crash left behind, trusting nothing in it: it must be the caller's own, no
-// symbolic link is followed, a file is mapped read-only. Creates nothing but locks.
+// symbolic link is followed, a file is mapped read-only. Creates nothing but locks and times.
 //
-// Locks. Two kinds of flock, each on a file that is only ever locked:
+// Locks. Two kinds of flock, each on a file that nothing depends on otherwise:
 //   <log directory>/recover.lock      exclusive: held by whoever recovers, or asks whether a job is alive. So
 //   a question
 //                                     can never be mistaken for a running job, and two recoveries come one by
@@ -66,6 +66,8 @@ class LogDirectory {
   Result<FileLock> lock(const std::string& name, bool wait) const {
     return FileLock::take(fd_.get(), name, wait);
   }
+  // Says that somebody is at it now (log/last_seen.h), in a file that is made (0600) where it is missing.
+  Status note_seen(const std::string& name) const;
   Status remove(const std::string& name) const;            // a name that is not there is ok
   Status remove_directory(const std::string& name) const;  // an empty one; likewise
   Status sync() const;                                     // the removals above are durable on return

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
+#include "log/last_seen.h"
 #include "medium/directory.h"
 
 namespace pmio {
@@ -20,6 +21,7 @@ constexpr uint64_t kMagic = 0x314e524a4f494d50;  // "PMIOJRN1"
 constexpr uint32_t kBegin = 1, kClaims = 2, kDone = 3;
 constexpr int kMostAttempts = 1000;
 constexpr useconds_t kPauseMicroseconds = 10'000;
+constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr size_t kMostClaims = 1 << 16;    // of a chunk
 constexpr size_t kMostMembers = 64 << 20;  // bytes
 
@@ -112,17 +114,32 @@ static bool is_sane_size(uint32_t kind, uint64_t count) {
   return count <= (kind == kBegin ? kMostMembers : kMostClaims);
 }
 
-bool Journal::load() {
+Result<bool> Journal::load() {
   std::vector<std::byte> payload;
+  // What cannot be read now is no end: others' claims follow it.
+  const auto read_at = [this](uint64_t at, std::span<std::byte> bytes) -> Result<bool> {
+    while (!bytes.empty()) {
+      const ssize_t n = pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return error_of(path_, errno);
+      if (n == 0) return false;
+      at += static_cast<uint64_t>(n);
+      bytes = bytes.subspan(static_cast<size_t>(n));
+    }
+    return true;
+  };
   for (;;) {
     Chunk chunk{};
-    if (pread(file_.get(), &chunk, sizeof chunk, static_cast<off_t>(end_)) != sizeof chunk) break;
+    const auto head = read_at(end_, std::as_writable_bytes(std::span(&chunk, 1)));
+    if (!head.ok()) return head.status();
+    if (!head.value()) break;
     if (chunk.magic != kMagic || !is_sane_size(chunk.kind, chunk.claims)) break;
     if (nodes_ == 0 && chunk.nodes <= kMostNodes) nodes_ = chunk.nodes;
     if (chunk.nodes != nodes_ || chunk.node >= nodes_) break;
     payload.resize(payload_bytes(chunk));
-    const auto at = static_cast<off_t>(end_ + sizeof chunk);
-    if (pread(file_.get(), payload.data(), payload.size(), at) != static_cast<ssize_t>(payload.size())) break;
+    const auto rest = read_at(end_ + sizeof chunk, payload);
+    if (!rest.ok()) return rest.status();
+    if (!rest.value()) break;
     if (crc_of(chunk, payload) != chunk.crc || !take(chunk, payload)) break;
     end_ += sizeof chunk + payload.size();
   }
@@ -161,7 +178,9 @@ Result<std::optional<Journal>> Journal::open(const std::string& path, const Node
     }
     if (!locked.ok()) return locked;
     journal.nodes_ = place.nodes;
-    const bool begun = journal.load();
+    const Result<bool> loaded = journal.load();
+    if (!loaded.ok()) return loaded.status();
+    const bool begun = loaded.value();
     if (begun && journal.nodes_left() == 0) {  // all have finished, and the last one could not remove it
       PMIO_TRY(journal.give_up());
       continue;
@@ -217,6 +236,20 @@ std::vector<Journal::WaitedFor> Journal::waits_for() const {
     nodes.push_back({node, node < members_.size() ? members_[node] : NodeMembers()});
   }
   return nodes;
+}
+
+std::optional<uint64_t> Journal::changed_ns(const std::string& path) {
+  struct stat facts {};
+  if (lstat(path.c_str(), &facts) != 0 || facts.st_uid != geteuid()) return {};
+  return static_cast<uint64_t>(facts.st_mtim.tv_sec) * kSecondNs +
+         static_cast<uint64_t>(facts.st_mtim.tv_nsec);
+}
+
+void Journal::note_change() {
+  const uint64_t now = realtime_ns();
+  if (now - noted_ns_ < kSecondNs) return;
+  noted_ns_ = now;
+  static_cast<void>(futimens(file_.get(), nullptr));
 }
 
 Status Journal::give_up() {

@@ -43,6 +43,11 @@ class Journal {
   // Of any job, by somebody who has no log of it; nullopt: there is none, or it says nothing.
   static Result<std::optional<Journal>> look(const std::string& path);
 
+  // When a recovery was last at the file, by that file system's clock; nullopt: there is no journal.
+  static std::optional<uint64_t> changed_ns(const std::string& path);
+  // Says that one is. Cheap enough for every window.
+  void note_change();
+
   uint64_t base() const { return base_; }
   // Of all nodes but this one.
   std::vector<Claim> claims_of_others(uint32_t node) const;
@@ -60,7 +65,7 @@ class Journal {
   struct Chunk;
   explicit Journal(std::string path) : path_(std::move(path)) {}
   Status lock(bool create);
-  bool load();  // false: there is no base
+  Result<bool> load();  // false: there is no base
   Status begin(const NodePlace& place, uint64_t base);
   Status append(const Chunk& chunk, std::span<const std::byte> payload);
   bool take(const Chunk& chunk, std::span<const std::byte> payload);
@@ -75,6 +80,7 @@ class Journal {
   std::string path_;
   FileDescriptor lock_, file_;
   uint64_t end_ = 0;  // of what is valid
+  uint64_t noted_ns_ = 0;
   bool has_base_ = false;
   uint64_t base_ = 0;
   uint32_t nodes_ = 0;  // 0: the first chunk tells it

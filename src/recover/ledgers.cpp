@@ -121,11 +121,12 @@ void find_lost_segments(const Ledgers& ledgers, FileInfo* file) {
 
 void find_gone_segments(const Ledgers& ledgers, const std::vector<std::string>& names, FileInfo* file) {
   if (file->undrained_records() == 0) return;
-  const ControlEvidence* control = ledgers.control_of(file->target);
+  // The control block knows all that were in use: others had been given back, and may be of another file that
+  // has been recovered since.
+  if (ledgers.control_of(file->target) != nullptr) return;
   for (const auto& [name, state] : ledgers.readable) {
     if (!same_file(state.target, file->target)) continue;
     for (const LedgerEntry& entry : state.entries) {
-      if (control != nullptr && control->find(entry.rank, entry.salt) != nullptr) continue;
       const std::string segment = SegmentPool::segment_name(entry.rank, entry.slot);
       if (std::find(names.begin(), names.end(), segment) != names.end()) continue;
       const auto drained = static_cast<uint32_t>(std::min<uint64_t>(entry.drained_records, UINT32_MAX));

@@ -1,14 +1,18 @@
 #include "recover/recover.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <set>
 
 #include "drain/target.h"
+#include "log/last_seen.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
 #include "recover/recover_file.h"
+#include "recover/spanning.h"
+#include "recover/target_state.h"
 #include "recover/unfinished.h"
 
 namespace pmio {
@@ -47,13 +51,27 @@ Result<Job> lock_and_scan(LogDirectory directory, const std::string& name, const
   return job;
 }
 
+// Something of that name that is no directory of the caller's alone. It stops nobody.
+JobOutcome refused_job(const LogDirectory& parent, const std::string& name, const Status& why) {
+  JobOutcome outcome;
+  outcome.id = job_of(name).value_or(0);
+  outcome.directory = parent.path() + "/" + name;
+  outcome.state = JobState::dead;
+  outcome.unreadable.push_back(why.message());
+  return outcome;
+}
+
 // recover.lock is held.
 Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, const std::vector<std::string>& names,
-                                   const FileIdentity* only) {
+                                   const FileIdentity* only, std::vector<JobOutcome>* refused) {
   std::vector<Job> jobs;
   for (const std::string& name : names) {
     auto directory = parent.open_below(name);
     if (!directory.ok() && directory.status().system_errno() == ENOENT) continue;  // it has just ended
+    if (directory.status().code() == Code::access) {
+      refused->push_back(refused_job(parent, name, directory.status()));
+      continue;
+    }
     if (!directory.ok()) return directory.status();
     auto job = lock_and_scan(std::move(directory).value(), name, only);
     if (!job.ok() && job.status().system_errno() == ENOENT) continue;
@@ -66,7 +84,7 @@ Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, const std::vector
   return jobs;
 }
 
-Result<std::vector<Job>> look_at_jobs(const std::string& directory) {
+Result<std::vector<Job>> look_at_jobs(const std::string& directory, std::vector<JobOutcome>* refused) {
   auto parent = LogDirectory::open(directory);
   if (!parent.ok()) return parent.status();
   auto infos = scan(directory);
@@ -74,7 +92,10 @@ Result<std::vector<Job>> look_at_jobs(const std::string& directory) {
   std::vector<Job> jobs;
   for (JobInfo& info : *infos) {
     auto opened = parent->open_below(info.name);
-    if (opened.ok()) jobs.push_back({std::move(opened).value(), std::move(info), {}});
+    if (opened.ok())
+      jobs.push_back({std::move(opened).value(), std::move(info), {}});
+    else if (opened.status().code() == Code::access)
+      refused->push_back(refused_job(*parent, info.name, opened.status()));
   }
   return jobs;
 }
@@ -86,6 +107,7 @@ class Run {
 
   Result<RecoverReport> recover() {
     PMIO_TRY(look_for_changes());
+    PMIO_TRY(note_writing());
     RecoverReport report;
     report.consistent = options_.consistent;
     for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
@@ -98,16 +120,37 @@ class Run {
     for (const Job& job : jobs_) {
       if (job.info.state != JobState::dead) continue;
       for (const FileInfo& file : job.info.files) {
-        if (!selection_.has(file) || file.discarded || file.undrained_records() == 0) continue;
-        if (!options_.force && changed_by_others(job.directory, file, paths_of(file))) {
+        const bool replays = file.undrained_records() > 0 || (file.nodes && needs_journal(file));
+        if (!selection_.has(file) || file.discarded || !replays) continue;
+        if (!options_.force && changed_by_others(job.directory, without_node(job), file, paths_of(file)))
           changed_.insert(&file);
-        } else if (!options_.dry_run) {
-          PMIO_TRY(mark_writing(job.directory, file, options_.open_log));
-        }
+        else
+          writing_.emplace_back(&job, &file);
       }
     }
     return {};
   }
+
+  Status note_writing() {
+    if (options_.dry_run) return {};
+    for (const auto& [job, file] : writing_)
+      PMIO_TRY(mark_writing(job->directory, *file, options_.open_log));
+    return {};
+  }
+
+  // A repetition must not take what is written now for somebody else's.
+  void tell(const RecoverProgress& progress) {
+    constexpr uint64_t kSecondNs = 1'000'000'000;
+    const uint64_t now = realtime_ns();
+    if (progress.step == RecoverStep::window && now - noted_ns_ > kSecondNs) {
+      noted_ns_ = now;
+      for (const auto& [job, file] : writing_)
+        if (file->nodes) static_cast<void>(mark_writing(job->directory, *file, options_.open_log));
+    }
+    if (options_.progress) options_.progress(progress);
+  }
+
+  static uint64_t without_node(const Job& job) { return job.info.id & ~(kMostNodes - 1); }
 
   JobOutcome recover_job(Job* job) {
     JobOutcome outcome;
@@ -128,6 +171,7 @@ class Run {
       outcome.unreadable.push_back(job->info.directory + "/" + segment.name + ": " +
                                    segment.reason.message());
     }
+    outcome.readable_later = may_be_read_later(job->info);
     const bool damaged = std::any_of(job->info.files.begin(), job->info.files.end(),
                                      [](const FileInfo& file) { return file.damaged() && !file.discarded; });
     // Without a segment, too: the ledger may be what other nodes wait for.
@@ -158,8 +202,10 @@ class Run {
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
     FileOutcome outcome =
         recover_file(job.directory, file,
-                     {paths_of(file), options_.dry_run, options_.consistent, options_.progress,
-                      options_.open_log, job.info.id & ~(kMostNodes - 1)});
+                     {paths_of(file), options_.dry_run, options_.consistent,
+                      [this](const RecoverProgress& progress) { tell(progress); }, options_.open_log,
+                      without_node(job)});
+    std::erase_if(writing_, [&](const auto& one) { return one.second == &file; });
     // Of a replay that failed the file has nobody knows what.
     if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
     if (outcome.result == FileResult::cut) keep(job, file, false);
@@ -216,6 +262,8 @@ class Run {
   const RecoverOptions& options_;
   std::vector<FileIdentity> kept_;
   std::set<const FileInfo*> changed_;
+  std::vector<std::pair<const Job*, const FileInfo*>> writing_;  // the others that are replayed
+  uint64_t noted_ns_ = 0;                                        // when a file of several nodes was last said to be written
 };
 
 Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::function<void()>& waiting) {
@@ -228,34 +276,45 @@ Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::functi
 Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<std::string>& names,
                                  const Selection& selection, const RecoverOptions& options,
                                  const FileIdentity* only) {
-  if (options.dry_run) {
-    auto jobs = look_at_jobs(options.directory);
-    if (!jobs.ok()) return jobs.status();
-    return Run(parent, std::move(jobs).value(), selection, options).recover();
+  std::vector<JobOutcome> refused;
+  std::optional<FileLock> lock;
+  if (!options.dry_run) {
+    auto taken = take_recover_lock(parent, options.waiting);
+    if (!taken.ok()) return taken.status();
+    lock = std::move(taken).value();
   }
-  auto lock = take_recover_lock(parent, options.waiting);
-  if (!lock.ok()) return lock.status();
-  auto jobs = lock_jobs(parent, names, only);
+  auto jobs = options.dry_run ? look_at_jobs(options.directory, &refused)
+                              : lock_jobs(parent, names, only, &refused);
   if (!jobs.ok()) return jobs.status();
-  return Run(parent, std::move(jobs).value(), selection, options).recover();
+  auto report = Run(parent, std::move(jobs).value(), selection, options).recover();
+  if (report.ok()) std::move(refused.begin(), refused.end(), std::back_inserter(report.value().jobs));
+  return report;
 }
 
-// As what the job's segments have recorded that file; nullopt: not at all. Reads headers only.
-std::optional<FileIdentity> recorded_as(const LogDirectory& job, const FileIdentity& identity,
-                                        const std::string& path) {
+// As what the job's segments have recorded that file; nullopt: not at all. Where one of them cannot be read
+// now it may have. Reads headers only.
+Result<std::optional<FileIdentity>> recorded_as(const LogDirectory& job, const FileIdentity& identity,
+                                                const std::string& path) {
   auto names = job.names();
-  if (!names.ok()) return {};
+  if (!names.ok()) return names.status();
+  std::optional<FileIdentity> maybe;
   for (const std::string& name : *names) {
     if (name.compare(0, 4, "seg-") != 0) continue;
     auto mapping = job.map(name);
-    if (!mapping.ok()) continue;
+    if (!mapping.ok()) {
+      if (mapping.status().system_errno() != ENOENT) maybe = identity;
+      continue;
+    }
     auto reader = SegmentReader::open((*mapping)->bytes());
-    if (!reader.ok()) continue;
+    if (!reader.ok()) {
+      if (reader.status().code() != Code::corrupt) maybe = identity;
+      continue;
+    }
     const FileIdentity& recorded = reader->header().target;
     if (same_file(recorded, identity) || (reader->path() == path && is_recorded(recorded, identity)))
-      return recorded;
+      return std::optional(recorded);
   }
-  return {};
+  return maybe;
 }
 
 Status pending_status(const RecoverReport& report) {
@@ -271,6 +330,9 @@ Status pending_status(const RecoverReport& report) {
                       "a crashed job's log of " + file.path + " is not in the file yet: " + file.message);
       }
     }
+    if (job.readable_later)
+      return Status(Code::busy, "a crashed job has a log that cannot be read now, and may be of this file: " +
+                                    job.unreadable.front());
   }
   return {};
 }
@@ -283,18 +345,23 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
   if (!names.ok()) return names.status();
   const std::string own = job_name(own_job);
   std::vector<FileIdentity> meant;  // under another device number in logs of before a mount
-  std::erase_if(*names, [&](const std::string& name) {
-    if (name == own) return true;
+  std::vector<std::string> concerned;
+  for (const std::string& name : *names) {
+    if (name == own) continue;
     auto job = parent->open_below(name);
-    const auto recorded = job.ok() ? recorded_as(*job, identity, path) : std::nullopt;
-    if (recorded && std::find(meant.begin(), meant.end(), *recorded) == meant.end())
-      meant.push_back(*recorded);
-    return !recorded;
-  });
+    if (!job.ok() && (job.status().code() == Code::access || job.status().system_errno() == ENOENT)) continue;
+    if (!job.ok()) return job.status();
+    const auto recorded = recorded_as(*job, identity, path);
+    if (!recorded.ok()) return recorded.status();
+    if (!recorded.value()) continue;
+    concerned.push_back(name);
+    if (std::find(meant.begin(), meant.end(), *recorded.value()) == meant.end())
+      meant.push_back(*recorded.value());
+  }
   RecoverOptions options;
   options.directory = directory;
   for (const FileIdentity& one : meant) {
-    auto report = recover_in(*parent, *names, {one, path}, options, &one);
+    auto report = recover_in(*parent, concerned, {one, path}, options, &one);
     if (!report.ok()) return report.status();
     PMIO_TRY(pending_status(*report));
   }

@@ -89,6 +89,7 @@ struct JobOutcome {
   uint32_t ranks = 0;
   std::vector<FileOutcome> files;       // of a running job: empty
   std::vector<std::string> unreadable;  // segments that tell no file, with the reason; kept
+  bool readable_later = false;          // some of these: by another pmio, or another time
   uint64_t running_bytes = 0;           // not yet drained by a running job
   bool removed = false;                 // its directory is gone
 };

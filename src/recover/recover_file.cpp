@@ -11,41 +11,14 @@
 #include "recover/journal.h"
 #include "recover/replay.h"
 #include "recover/spanning.h"
+#include "recover/target_state.h"
 
 namespace pmio {
 namespace {
 
-using Target = std::unique_ptr<TargetFile>;
-
 bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
-
-Result<Target> open_writable(const std::string& path, const FileInfo& file) {
-  const bool recorded = std::find(file.paths.begin(), file.paths.end(), path) != file.paths.end();
-  const auto open = recorded ? TargetFile::open_recorded : TargetFile::open_same;
-  auto target = open(path, file.target, TargetFile::Access::read_write);
-  // A file that its owner may write and not read was written by the program all the same.
-  if (!target.ok() && target.status().code() == Code::access)
-    return open(path, file.target, TargetFile::Access::write_only);
-  return target;
-}
-
-// The file recorded, under the first path that leads to it.
-Result<Target> open_target(const FileInfo& file, const std::vector<std::string>& paths) {
-  Status reason(Code::invalid, "the log does not tell the file's path");
-  for (const std::string& path : paths) {
-    auto target = open_writable(path, file);
-    if (target.ok()) return target;
-    reason = target.status();
-    if (reason.system_errno() == ENOENT) {
-      reason = Status(Code::io, path + " is gone; if it was moved, move it back and repeat", ENOENT);
-    }
-  }
-  return reason;
-}
-
-std::string mark_name(const FileInfo& file) { return "mark-" + file_key(file.target); }
 
 // A ledger that can hold `entries` entries; a new one where the job left none that can.
 Result<Ledger> ledger_for(const LogDirectory& job, Medium& medium, const FileInfo& file, size_t entries) {
@@ -99,6 +72,7 @@ Status remove_log(const LogDirectory& job, const FileInfo& file, const std::func
   PMIO_TRY(job.remove("nodes-" + key));
   for (const std::string& ledger : file.ledgers) PMIO_TRY(job.remove(ledger));
   PMIO_TRY(job.remove(mark_name(file)));
+  PMIO_TRY(job.remove(seen_name(file)));
   for (const std::string& name : *names) {
     if (starts_with(name, "ledger-" + key + "-recover")) PMIO_TRY(job.remove(name));
   }
@@ -112,7 +86,7 @@ class Recovery {
       : job_(job), file_(file), options_(options), total_bytes_(file.undrained_bytes()) {}
 
   Status replay_and_mark(FileOutcome* outcome) {
-    auto target = open_target(file_, options_.paths);
+    auto target = find_target(file_, options_.paths);
     if (!target.ok()) return target.status();
     outcome->path = (*target)->path();
     if (options_.dry_run) return {};
@@ -133,8 +107,12 @@ class Recovery {
     outcome->nodes = file_.nodes->nodes;
     const bool replays = needs_journal(file_);
     if (!replays && (file_.paths.empty() || options_.dry_run)) return {};
-    auto target = open_target(file_, options_.paths);
-    if (!target.ok()) return replays ? target.status() : Status();
+    auto target = find_target(file_, options_.paths);
+    if (!target.ok()) {
+      // Of a file that is gone nobody waits for anything; of one that cannot be reached now others do.
+      const bool gone = target.status().code() == Code::invalid || is_gone(file_.paths);
+      return gone && !replays ? Status() : target.status();
+    }
     outcome->path = (*target)->path();
     if (options_.dry_run) return {};
     const std::string name = Journal::path_of((*target)->path(), job, file_.target.inode);
@@ -150,8 +128,9 @@ class Recovery {
       outcome->records = file.undrained_records();
       outcome->bytes = file.undrained_bytes();
       PMIO_TRY(
-          replay_beside(file, **target, shared.claims_of_others(file.nodes->node), [this](uint64_t bytes) {
+          replay_beside(file, **target, shared.claims_of_others(file.nodes->node), [&](uint64_t bytes) {
             done_bytes_ += bytes;
+            shared.note_change();
             tell(RecoverStep::window);
           }));
       PMIO_TRY((*target)->sync());
@@ -218,7 +197,7 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
 // What src/node makes in a job's directory; anything else is somebody's, and stays.
 bool belongs_to_a_job(const std::string& entry) {
   static const std::string prefixes[] = {"seg-", "ledger-", "mark-",   "file-",
-                                         "run-", "layout-", "shared-", "nodes-"};
+                                         "run-", "layout-", "shared-", "nodes-", "seen-"};
   return entry == kAlive || entry == "lock" || entry == "undrained" ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });
@@ -255,34 +234,6 @@ const char* file_result_name(FileResult result) {
       return "kept";
   }
   return "unknown";
-}
-
-bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths) {
-  const auto mark = job.map(mark_name(file));
-  if (!mark.ok()) return false;
-  const auto target = open_target(file, paths);
-  if (!target.ok()) return false;
-  auto state = target.value()->state();
-  return state.ok() && changed_since((*mark.value()).bytes(), *state, this_boot());
-}
-
-Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log) {
-  if (!job.has(mark_name(file))) return {};
-  auto medium = open_log(job.path(), Durability::always);
-  if (!medium.ok()) return medium.status();
-  auto mark = TargetMark::open(**medium, mark_name(file));
-  return mark.ok() ? mark->writing() : Status();  // one that cannot be opened says nothing, now and later
-}
-
-void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths,
-                  bool ahead, const MediumOpener& open_log) {
-  if (!job.has(mark_name(file))) return;
-  auto medium = open_log(job.path(), Durability::always);
-  const auto target = open_target(file, paths);
-  if (!medium.ok() || !target.ok()) return;
-  auto mark = TargetMark::open(**medium, mark_name(file));
-  auto state = target.value()->state();
-  if (mark.ok() && state.ok()) mark->settled(*state, ahead);
 }
 
 FileOutcome describe_file(const LogDirectory& job, const FileInfo& file) {
@@ -328,6 +279,7 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
     const bool segment = starts_with(entry, "seg-");
     if (!segment && !starts_with(entry, "nodes-")) continue;
     auto mapping = job.map(entry);
+    if (!mapping.ok() && mapping.status().system_errno() != ENOENT) return false;
     if (segment && (!mapping.ok() || !is_free_segment((*mapping)->bytes()))) return false;
     // Of a file that was not asked for: other nodes wait for what its recovery says.
     if (!segment && mapping.ok() && parse_nodes_note((*mapping)->bytes())) return false;

@@ -15,17 +15,8 @@ struct FileRecovery {
   bool consistent = false;
   std::function<void(const RecoverProgress&)> progress;
   MediumOpener open_log = open_medium;
-  uint64_t job = 0;  // without the number of the node
+  uint64_t job = 0;  // changed_by_others
 };
-
-// Somebody has changed the file since its job last wrote it, as far as the job's mark tells
-// (log/target_mark.h). Where it cannot be looked at, recover_file says why.
-bool changed_by_others(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths);
-// The mark says that the file is being written, before recovery does, lest a repetition take it for a change.
-Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log);
-// Recovery leaves the file as it is now, with the log kept. ahead: TargetMark::settled.
-void mark_settled(const LogDirectory& job, const FileInfo& file, const std::vector<std::string>& paths,
-                  bool ahead, const MediumOpener& open_log);
 
 // The job must be dead, and locked unless dry_run.
 FileOutcome recover_file(const LogDirectory& job, const FileInfo& file, const FileRecovery& options);

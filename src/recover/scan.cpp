@@ -304,7 +304,14 @@ Result<std::vector<JobInfo>> scan(const std::string& directory) {
     auto job_directory = opened->open_below(name);
     if (!job_directory.ok()) {
       if (job_directory.status().system_errno() == ENOENT) continue;  // it has just ended
-      return job_directory.status();
+      if (job_directory.status().code() != Code::access) return job_directory.status();
+      // Something of that name that is no directory of the caller's alone.
+      JobInfo& refused = jobs.emplace_back();
+      refused.name = name;
+      refused.id = job_of(name).value_or(0);
+      refused.directory = opened->path() + "/" + name;
+      refused.unreadable.push_back({".", job_directory.status()});
+      continue;
     }
     JobState state = JobState::unknown;
     if (auto lock = lock_briefly(*opened)) state = ask_state(*job_directory);

@@ -49,6 +49,8 @@ Status find_unfinished(const std::string& path, bool give_up, RecoverReport* rep
     const bool ends = give_up && (here == nullptr || here->result != FileResult::kept);
     if (here != nullptr && !ends) continue;
     auto journal = Journal::look(Journal::path_of(path, job, identity->inode));
+    // Of somebody else, it says nothing of this user's logs.
+    if (journal.status().code() == Code::access) continue;
     if (!journal.ok()) return journal.status();
     if (!journal->has_value()) continue;
     if (ends) PMIO_TRY((**journal).give_up());

@@ -50,7 +50,7 @@ PatternCursor FileView::cursor(int64_t etype_offset) const {
   return {filetype->pattern, displacement, static_cast<uint64_t>(etype_offset) * etype->size};
 }
 
-bool FileView::reaches(int64_t etype_offset, uint64_t bytes) const {
+bool FileView::reaches(int64_t etype_offset, uint64_t bytes, int64_t limit) const {
   const Pattern& pattern = filetype->pattern;
   if (etype_offset < 0) return false;
   if (pattern.size == 0) return bytes == 0;
@@ -60,7 +60,7 @@ bool FileView::reaches(int64_t etype_offset, uint64_t bytes) const {
     return !__builtin_mul_overflow(etype_offset, etype->size, &last) &&
            !__builtin_add_overflow(last, bytes, &last) &&
            !__builtin_add_overflow(last, displacement, &last) &&
-           !__builtin_add_overflow(last, pattern.parts.back().end(), &last);
+           !__builtin_add_overflow(last, pattern.parts.back().end(), &last) && last <= limit;
   }
   // In 128 bits nothing overflows; the byte after the last must have an offset too, since a cursor may stand
   // there.
@@ -71,7 +71,7 @@ bool FileView::reaches(int64_t etype_offset, uint64_t bytes) const {
   if (!filetype->monotonic &&
       (end > pattern.size || displacement > std::numeric_limits<int64_t>::max() - tile_end))
     return false;
-  return displacement + tile * pattern.extent + tile_end <= std::numeric_limits<int64_t>::max();
+  return displacement + tile * pattern.extent + tile_end <= limit;
 }
 
 int64_t FileView::end_offset(int64_t etype_offset, uint64_t bytes) const {

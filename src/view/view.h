@@ -31,8 +31,9 @@ struct FileView {
 
   uint64_t etype_size() const { return etype->size; }
   // Whether `bytes` data bytes from etype_offset on lie in the view and below 2^63. Check before the
-  // following three.
-  bool reaches(int64_t etype_offset, uint64_t bytes) const;
+  // following three. With a limit: false also where the end of their last tile, which may be a hole, lies
+  // behind it.
+  bool reaches(int64_t etype_offset, uint64_t bytes, int64_t limit = INT64_MAX) const;
   // What MPI_File_get_byte_offset returns: the file offset of the first byte at or after etype_offset.
   int64_t byte_offset(int64_t etype_offset) const { return cursor(etype_offset).offset(); }
   // Valid as long as this view.

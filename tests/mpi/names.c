@@ -144,6 +144,27 @@ static void deleted_links(void) {
   close_file(&file);
 }
 
+/* A word before a colon says how to open the rest, or is a part of the name, or is an error: as the library
+ * has it. Each name's file is made first, or not. */
+static void prefixed_names(void) {
+  static const char* const kPrefixed[] = {"ufs:a", "UFS:b", "t1:c", "x:d", "nfs:sub/e", "t1:made", "ufs:made"};
+  char before[4096];
+  check(getcwd(before, sizeof before) != NULL && chdir(directory) == 0, "chdir");
+  if (rank == 0) make_empty("t1:made");
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (size_t i = 0; i < sizeof kPrefixed / sizeof *kPrefixed; i++) {
+    MPI_File file;
+    if (MPI_File_open(MPI_COMM_WORLD, kPrefixed[i], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) !=
+        MPI_SUCCESS)
+      continue;
+    write_int(file, rank, 100 * (int)i + rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(read_int(file, ranks - 1 - rank) == 100 * (int)i + ranks - 1 - rank, "by a name with a prefix");
+    close_file(&file);
+  }
+  check(chdir(before) == 0, "chdir back");
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
@@ -153,5 +174,6 @@ int main(int argc, char** argv) {
   names_of_ranks();
   freed_communicators();
   deleted_links();
+  prefixed_names();
   return conclude();
 }

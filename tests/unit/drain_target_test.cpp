@@ -243,6 +243,17 @@ TEST_F(Target, OneThatIsSetBackIsChangedByEveryLaterWrite) {
   }
 }
 
+TEST_F(Target, TakesNothingBehindItsLargestSize) {
+  put("");
+  const auto target = open();
+  const int64_t most = target->largest_bytes();
+  EXPECT_GT(most, int64_t{1} << 31);
+  if (most == INT64_MAX) GTEST_SKIP() << "this file system does not tell";
+  const std::byte one{1};
+  EXPECT_FALSE(target->write(static_cast<uint64_t>(most), &one, 1).ok());
+  EXPECT_EQ(content(), "");
+}
+
 TEST_F(Target, OneThatWasLaidDownIsTakenUpByAnother) {
   put("before");
   auto target = open();

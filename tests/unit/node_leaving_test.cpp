@@ -190,6 +190,34 @@ TEST(Leaving, BytesOfTheDeadAreNotServedOverLaterOnes) {
   EXPECT_TRUE(file->release().ok());
 }
 
+// Nor is it put over them by the recovery of a job that is killed later.
+void dead_is_overwritten(bool log_is_kept) {
+  Place place;
+  ASSERT_EQ(in_child([&] {
+              auto job = join(place, 0, 2, kLog, false);
+              const int how = in_child([&] {
+                auto other = join(place, 1, 2, kLog, false);
+                auto file = *other->open({place.path, false, {}});
+                if (!append_byte(*file, 0, 'x')) return 1;
+                return static_cast<int>(kill(getpid(), SIGKILL));
+              });
+              if (how != 256 + SIGKILL) return 2;
+              if (log_is_kept) std::ofstream(job->directory() + "/undrained").flush();
+              for (const char value : {'y', 'z'}) {
+                auto file = *job->open({place.path, false, {}});
+                if (!append_byte(*file, 0, value) || !file->release().ok()) return 3;
+              }
+              return static_cast<int>(kill(getpid(), SIGKILL));
+            }),
+            256 + SIGKILL);
+  EXPECT_EQ(contents(place.path), std::vector<std::byte>(1, std::byte{'z'}));
+  recover_all(place.log_);
+  EXPECT_EQ(contents(place.path), std::vector<std::byte>(1, std::byte{'z'}));
+}
+
+TEST(Leaving, BytesOfTheDeadAreNotReplayedOverLaterOnes) { dead_is_overwritten(false); }
+TEST(Leaving, BytesOfTheDeadAreNotReplayedWhereTheLogIsKept) { dead_is_overwritten(true); }
+
 TEST(Leaving, NoRoomForTheNoteOfNodesIsAnError) {
   Place place;
   EXPECT_EQ(in_child([&] {

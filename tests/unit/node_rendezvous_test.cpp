@@ -42,6 +42,26 @@ TEST(Rendezvous, TheFirstDirectoryThatCanBeJoinedIsEverybodys) {
   EXPECT_EQ(tried, (std::vector<std::string>{"/a", "/much/longer", "/much/longer", "/much/longer"}));
 }
 
+// The same name may lead elsewhere in another rank's container.
+TEST(Rendezvous, AllJoinOnePlace) {
+  const uint64_t job = some_job();
+  auto all = Rendezvous::create(job);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  Rendezvous::remove_name(job);
+  const auto join = [&](uint64_t inode, bool works) {
+    return (*all)->with_directory("/a", [&](const std::string&) -> Status {
+      PMIO_TRY((*all)->agree_on({1, inode, 0}));
+      return works ? Status() : Status(Code::access, "not for you");
+    });
+  };
+  EXPECT_FALSE(join(1, false).ok());
+  EXPECT_TRUE(join(2, true).ok());
+  EXPECT_TRUE(join(2, true).ok());
+  const Status elsewhere = join(3, true);
+  EXPECT_EQ(elsewhere.code(), Code::access);
+  EXPECT_NE(elsewhere.message().find("'/a'"), std::string::npos) << elsewhere.message();
+}
+
 // What Rendezvous::files_logged promises, at the moment when it is raised.
 TEST(Rendezvous, CountsTheFirstSegmentOfARankInAFile) {
   Scratch scratch;

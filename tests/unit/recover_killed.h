@@ -2,6 +2,7 @@
 // it stores into the files of the log.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -332,5 +332,45 @@ TEST_F(Refusal, SurvivesAnyBytes) {
   }
 }
 
+// It may be of any file, so nothing may be logged that it would go over later.
+TEST_F(Refusal, ASegmentThatCannotBeReadNowIsPending) {
+  crash();
+  overwrite("seg-0-0", offsetof(SegmentHeader, version), std::string("\x02\0\0\0", 4));
+  const Status pending = recover_pending(logs, identity(target), target, 77);
+  EXPECT_EQ(pending.code(), Code::busy);
+  EXPECT_NE(pending.message().find("seg-0-0"), std::string::npos) << pending.message();
+  const int alive = open((directory + "/alive").c_str(), O_RDONLY);
+  ASSERT_EQ(flock(alive, LOCK_SH), 0);
+  EXPECT_TRUE(recover_pending(logs, identity(target), target, 77).ok());  // of a job that runs
+  close(alive);
+  overwrite("seg-0-0", offsetof(SegmentHeader, version), std::string("\x01\0\0\0", 4));
+  EXPECT_TRUE(recover_pending(logs, identity(target), target, 77).ok());
+  EXPECT_EQ(read_file(target), prefix(3));
+}
+
+// What is no job's directory, or one that others may write to, is told of and stops nothing.
+TEST_F(Refusal, WhatOnlyHasAJobsNameStopsNothing) {
+  for (const bool dry_run : {true, false}) {
+    crash();
+    std::ofstream(logs + "/job-7") << "a file";
+    std::filesystem::create_directory(logs + "/job-8");
+    chmod((logs + "/job-8").c_str(), 0777);
+    EXPECT_TRUE(scan(logs).ok());
+    const RecoverReport report = run({.dry_run = dry_run});
+    ASSERT_EQ(report.jobs.size(), 3u);
+    size_t refused = 0;
+    for (const JobOutcome& job : report.jobs) refused += job.files.empty() && job.unreadable.size() == 1;
+    EXPECT_EQ(refused, 2u);
+    EXPECT_FALSE(report.complete());
+    if (!dry_run) {
+      EXPECT_EQ(read_file(target), prefix(3));
+    }
+    write_file(target, {});
+    EXPECT_TRUE(recover_pending(logs, identity(target), target, 77).ok());
+    EXPECT_EQ(read_file(target), dry_run ? prefix(3) : Bytes());
+    EXPECT_TRUE(std::filesystem::exists(logs + "/job-7"));
+  }
+}
+
 }  // namespace
 }  // namespace pmio::test
