@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "failing_pwrite.h"
+#include "log/last_seen.h"
 #include "node/control.h"
 #include "node/neighbours.h"
 #include "node_fixture.h"
@@ -293,6 +294,62 @@ TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
   }
   for (const std::string& log : logs) recover_all(log);
   EXPECT_EQ(contents(place.path), std::vector<std::byte>(20, std::byte{'A'}));
+}
+
+// By which recovery tells what the job has changed from what somebody else has later.
+TEST(Leaving, AJobOfSeveralNodesSaysThatItLives) {
+  for (const bool background : {true, false}) {
+    Place place;
+    NoNeighbours neighbours;
+    neighbours.place_.nodes = 2;
+    neighbours.place_.ranks = {0};
+    auto job = join(place, 0, 2, kLog, background);
+    const auto said = [&] { return parse_last_seen(contents(job->directory() + "/alive")); };
+    EXPECT_FALSE(said());
+    Job::OpenOptions options;
+    options.path = place.path;
+    options.neighbours = &neighbours;
+    const uint64_t before = realtime_ns();
+    auto file = *job->open(options);
+    while (background && !said()) usleep(1000);
+    EXPECT_EQ(said().has_value(), background);
+    if (background) {
+      EXPECT_GE(*said(), before);
+      EXPECT_LE(*said(), realtime_ns());
+    }
+    EXPECT_TRUE(file->release().ok());
+  }
+}
+
+// What another file has of a log goes by itself, and takes no evidence of this one's with it.
+TEST(Leaving, ARecoveryOfOneFileLeavesNothingMissingInAnother) {
+  Place place;
+  const std::string other = place.files_ + "/other";
+  std::ofstream(other).flush();
+  const std::vector<std::byte> bytes(200'000, std::byte{'x'});
+  ASSERT_EQ(in_child([&] {
+              auto job = join(place, 0, 1, 1 << 20, false);  // four segments, which take one of these each
+              auto file = *job->open({place.path, false, {}});
+              auto more = *job->open({other, false, {}});
+              for (uint64_t i = 0; i < 4; i++)
+                if (!file->append(i * bytes.size(), bytes.data(), bytes.size(), 0).ok()) return 1;
+              // Takes one of these, which the ledger goes on naming.
+              if (!file->drain().ok() || !append_byte(*more, 0, 'y') || !append_byte(*file, 1, 'b')) return 2;
+              return static_cast<int>(kill(getpid(), SIGKILL));
+            }),
+            256 + SIGKILL);
+  RecoverOptions options;
+  options.directory = place.log_;
+  options.path = other;
+  ASSERT_TRUE(recover(options)->complete());
+  EXPECT_EQ(contents(other).at(0), std::byte{'y'});
+  options.path = place.path;
+  options.consistent = true;
+  auto report = recover(options);
+  ASSERT_TRUE(report.ok());
+  const FileOutcome& outcome = report->jobs.at(0).files.at(0);
+  EXPECT_TRUE(outcome.gone.empty()) << outcome.gone.front().name;
+  EXPECT_FALSE(outcome.misses_ranks);
 }
 
 TEST(Leaving, NothingIsLoggedThroughATargetThatCanOnlyBeRead) {
