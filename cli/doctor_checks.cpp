@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -91,6 +92,21 @@ void check_space(Diagnosis& diagnosis) {
   }
 }
 
+// systemd-logind removes what a user has in /dev/shm when the user's last session ends, but for system users.
+bool removed_at_logout() {
+  constexpr uid_t kLastSystemUser = 999;
+  if (geteuid() <= kLastSystemUser) return false;
+  FILE* answer = popen(
+      "busctl --timeout=2 get-property org.freedesktop.login1 /org/freedesktop/login1 "
+      "org.freedesktop.login1.Manager RemoveIPC 2>/dev/null",
+      "r");
+  if (answer == nullptr) return false;
+  char text[32] = {};
+  const size_t length = fread(text, 1, sizeof text - 1, answer);
+  pclose(answer);
+  return std::string(text, length).starts_with("b true");
+}
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(tolower(c)); });
@@ -159,6 +175,14 @@ void check_medium(Diagnosis& diagnosis) {
         "set PMIO_DIR, to below /dev/shm for instance");
   }
   check_space(diagnosis);
+  if (diagnosis.directory.starts_with("/dev/shm/") && removed_at_logout()) {
+    add(diagnosis,
+        "systemd removes " + diagnosis.directory +
+            " when you log out of this node, with the logs of jobs that run on without a session of yours or "
+            "have been killed",
+        "set RemoveIPC=no in /etc/systemd/logind.conf, 'loginctl enable-linger', or set PMIO_DIR to another "
+        "place");
+  }
 }
 
 void check_runtimes(Diagnosis& diagnosis) {

@@ -2,6 +2,7 @@
 #include "recover/recover.h"
 
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -184,7 +185,16 @@ int fail(const Status& status) {
   return 1;
 }
 
+// Each dead job takes some, and a site's limit for programs may be low.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 int recover_directory(const Options& options) {
+  allow_many_descriptors();
   const bool terminal = isatty(STDERR_FILENO) == 1;
   ProgressLine line;
   RecoverOptions wanted;

@@ -7,7 +7,7 @@
 
 namespace pmio {
 
-constexpr uint64_t kMagic = 0x314e4545534f4950;  // "PIOSEEN1"
+constexpr uint64_t kMagic = 0x4e4545534f494d50;  // "PMIOSEEN"
 
 LastSeen last_seen(uint64_t realtime_ns) { return {kMagic, realtime_ns, ~realtime_ns}; }
 

@@ -162,8 +162,9 @@ Result<Directory::OpenedFile> Directory::open_file(std::string_view name, bool r
   struct stat facts;
   if (fstat(opened.fd.get(), &facts) != 0) return Status::from_errno(errno, full);
   if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 077) != 0)
-    return Status(Code::access, full + " is not a private file of yours: it has to be regular, of your user, "
-                                       "and of mode 0600 ('chmod 600')");
+    return Status(Code::access, full +
+                                    " is not a private file of yours: it has to be regular, of your user, "
+                                    "and of mode 0600 ('chmod 600')");
   if (facts.st_size == 0) return Status(Code::corrupt, full + " is empty");
   opened.size_bytes = static_cast<size_t>(facts.st_size);
   return opened;

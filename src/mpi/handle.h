@@ -37,7 +37,7 @@ struct Handle {
   std::string path;  // the same, absolute; empty where it is not known
   Hints hints;
   LibraryHints library_hints;
-  std::shared_ptr<File> file;  // null where the handle never logged
+  std::shared_ptr<File> file;         // null where the handle never logged
   int64_t largest_bytes = INT64_MAX;  // TargetFile::largest_bytes
   std::atomic<bool> logs{false};
 

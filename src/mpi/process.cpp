@@ -122,9 +122,10 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   options.threads_at_once = threads_at_once_;
   if (!rendezvous_) {
     if (ranks_here_ == 1) return Job::join(options);
-    return Status(Code::unsupported,
-                  "the ranks of this node share no memory in /dev/shm, by which they would learn whether they "
-                  "share a log directory");
+    return Status(
+        Code::unsupported,
+        "the ranks of this node share no memory in /dev/shm, by which they would learn whether they "
+        "share a log directory");
   }
   options.files_logged = &rendezvous_->files_logged();
   std::unique_ptr<Job> job;

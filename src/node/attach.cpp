@@ -149,8 +149,8 @@ bool Job::Impl::invalidate_drained(const FileControl& control) const {
     for (const SegmentCell& cell : control.cells[rank].segments) {
       const uint64_t salt = cell.salt.load(std::memory_order_acquire);
       if (salt == 0) continue;
-      auto region = medium->open(SegmentPool::segment_name(rank, cell.slot.load(std::memory_order_relaxed)),
-                                 false);
+      auto region =
+          medium->open(SegmentPool::segment_name(rank, cell.slot.load(std::memory_order_relaxed)), false);
       if (!region.ok() && region.status().system_errno() == ENOENT) continue;
       if (!region.ok()) return false;
       auto reader = SegmentReader::open({(*region)->data(), (*region)->size_bytes()});

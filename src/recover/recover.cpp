@@ -133,8 +133,7 @@ class Run {
 
   Status note_writing() {
     if (options_.dry_run) return {};
-    for (const auto& [job, file] : writing_)
-      PMIO_TRY(mark_writing(job->directory, *file, options_.open_log));
+    for (const auto& [job, file] : writing_) PMIO_TRY(mark_writing(job->directory, *file, options_.open_log));
     return {};
   }
 
@@ -200,11 +199,10 @@ class Run {
     if (may_be_read_later(job.info))
       return hold_back(job, file, "a segment of the job cannot be read now, and may hold older bytes of it");
     if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
-    FileOutcome outcome =
-        recover_file(job.directory, file,
-                     {paths_of(file), options_.dry_run, options_.consistent,
-                      [this](const RecoverProgress& progress) { tell(progress); }, options_.open_log,
-                      without_node(job)});
+    FileOutcome outcome = recover_file(
+        job.directory, file,
+        {paths_of(file), options_.dry_run, options_.consistent,
+         [this](const RecoverProgress& progress) { tell(progress); }, options_.open_log, without_node(job)});
     std::erase_if(writing_, [&](const auto& one) { return one.second == &file; });
     // Of a replay that failed the file has nobody knows what.
     if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
@@ -263,7 +261,7 @@ class Run {
   std::vector<FileIdentity> kept_;
   std::set<const FileInfo*> changed_;
   std::vector<std::pair<const Job*, const FileInfo*>> writing_;  // the others that are replayed
-  uint64_t noted_ns_ = 0;                                        // when a file of several nodes was last said to be written
+  uint64_t noted_ns_ = 0;  // when a file of several nodes was last said to be written
 };
 
 Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::function<void()>& waiting) {
@@ -283,8 +281,8 @@ Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<s
     if (!taken.ok()) return taken.status();
     lock = std::move(taken).value();
   }
-  auto jobs = options.dry_run ? look_at_jobs(options.directory, &refused)
-                              : lock_jobs(parent, names, only, &refused);
+  auto jobs =
+      options.dry_run ? look_at_jobs(options.directory, &refused) : lock_jobs(parent, names, only, &refused);
   if (!jobs.ok()) return jobs.status();
   auto report = Run(parent, std::move(jobs).value(), selection, options).recover();
   if (report.ok()) std::move(refused.begin(), refused.end(), std::back_inserter(report.value().jobs));

@@ -127,12 +127,11 @@ class Recovery {
       PMIO_TRY(count_from(shared.base(), &file));
       outcome->records = file.undrained_records();
       outcome->bytes = file.undrained_bytes();
-      PMIO_TRY(
-          replay_beside(file, **target, shared.claims_of_others(file.nodes->node), [&](uint64_t bytes) {
-            done_bytes_ += bytes;
-            shared.note_change();
-            tell(RecoverStep::window);
-          }));
+      PMIO_TRY(replay_beside(file, **target, shared.claims_of_others(file.nodes->node), [&](uint64_t bytes) {
+        done_bytes_ += bytes;
+        shared.note_change();
+        tell(RecoverStep::window);
+      }));
       PMIO_TRY((*target)->sync());
       tell(RecoverStep::synced);
       PMIO_TRY(shared.add_claims(file.nodes->node, claims_of(file, shared.base())));
@@ -196,8 +195,8 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
 
 // What src/node makes in a job's directory; anything else is somebody's, and stays.
 bool belongs_to_a_job(const std::string& entry) {
-  static const std::string prefixes[] = {"seg-", "ledger-", "mark-",   "file-",
-                                         "run-", "layout-", "shared-", "nodes-", "seen-"};
+  static const std::string prefixes[] = {"seg-",    "ledger-", "mark-",  "file-", "run-",
+                                         "layout-", "shared-", "nodes-", "seen-"};
   return entry == kAlive || entry == "lock" || entry == "undrained" ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });

@@ -1,6 +1,6 @@
-/* Writes beyond the largest size that the file system lets a file have are errors of the calls themselves, and
- * take nothing from what is written before and after. Checks itself; the files that stay in DIRECTORY are the
- * same in every run. Usage: largest DIRECTORY [within]; within: no such write is tried, for the libraries
+/* Writes beyond the largest size that the file system lets a file have are errors of the calls themselves,
+ * and take nothing from what is written before and after. Checks itself; the files that stay in DIRECTORY are
+ * the same in every run. Usage: largest DIRECTORY [within]; within: no such write is tried, for the libraries
  * write some of it. */
 #include <fcntl.h>
 #include <mpi.h>
@@ -37,7 +37,8 @@ static void write_beyond(MPI_Offset most) {
   const MPI_Offset start = most / (1 << 20) * (1 << 20) - (1 << 20);
   check(MPI_File_set_view(file, start, MPI_INT, strided, "native", MPI_INFO_NULL) == MPI_SUCCESS, "set_view");
   refused(MPI_File_write_at(file, 0, values, 4, MPI_INT, MPI_STATUS_IGNORE), "strided write_at over the end");
-  check(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS, "set_view back");
+  check(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+        "set_view back");
   MPI_Type_free(&strided);
 }
 

@@ -147,7 +147,8 @@ static void deleted_links(void) {
 /* A word before a colon says how to open the rest, or is a part of the name, or is an error: as the library
  * has it. Each name's file is made first, or not. */
 static void prefixed_names(void) {
-  static const char* const kPrefixed[] = {"ufs:a", "UFS:b", "t1:c", "x:d", "nfs:sub/e", "t1:made", "ufs:made"};
+  static const char* const kPrefixed[] = {"ufs:a",     "UFS:b",   "t1:c",    "x:d",
+                                          "nfs:sub/e", "t1:made", "ufs:made"};
   char before[4096];
   check(getcwd(before, sizeof before) != NULL && chdir(directory) == 0, "chdir");
   if (rank == 0) make_empty("t1:made");

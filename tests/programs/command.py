@@ -2,6 +2,7 @@
 """What the pmio command and scripts/build make of their options and of the environment; no MPI program is run."""
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -95,6 +96,62 @@ def check_statistics(command):
     assert done.returncode == 1 and "PMIO_STATS" not in done.stderr and "last 16 jobs" in done.stderr, done
 
 
+def check_logout(command):
+    """Of a user whose log in memory systemd would remove at the end of a session."""
+    if os.geteuid() != 0:
+        return
+    command.scratch.chmod(0o755)
+    fake(command.scratch / "busctl", 'echo "b $REMOVES"')
+    shutil.copy(command.pmio, command.scratch / "bin")
+    pmio = command.scratch / "bin" / "pmio"
+    path = f"{command.scratch}:{os.environ['PATH']}"
+    for user, place, removes in itertools.product((65534, 0), ("/dev/shm/pmio-test", "/tmp/pmio-test"), ("true", "false")):
+        words = ("--reuid", user, "--regid", user, "--clear-groups", pmio, "doctor", "--json")
+        done = command.run(*words, pmio="setpriv", PATH=path, PMIO_DIR=place, REMOVES=removes)
+        told = [finding for finding in json.loads(done.stdout)["findings"] if "log out" in finding["what"]]
+        assert bool(told) == (user != 0 and "shm" in place and removes == "true"), (user, place, removes, told)
+
+
+def fake(path, script):
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def check_slurm_script(scratch):
+    """What contrib/slurm/pmio-recover.sh says in the system log, whatever becomes of pmio."""
+    scratch.mkdir()
+    fake(scratch / "logger", 'echo "$@: $(cat)" >> "$SAID"')
+    for script, said in (
+        ("exit 0", ""),
+        ("echo restored", "user.info: restored"),
+        ("echo elsewhere; exit 3", "user.info: elsewhere"),
+        ("echo kept >&2; exit 1", "user.warning: kept"),
+        ("exit 1", "user.warning: pmio recover ended with 1"),
+        ("kill -9 $$", "user.warning: pmio recover ended with 137"),
+        ("echo begun; sleep 60", "user.warning: begun\npmio recover took longer than 1 s"),
+        ("sleep 60", "user.warning: pmio recover took longer than 1 s"),
+    ):
+        (scratch / "said").write_text("")
+        fake(scratch / "pmio", script)
+        env = {**os.environ, "PATH": f"{scratch}:{os.environ['PATH']}", "PMIO": str(scratch / "pmio"), "SAID": str(scratch / "said")}
+        env.update({"SLURM_JOB_UID": "1000", "PMIO_RECOVER_SECONDS": "1"})
+        done = subprocess.run([ROOT / "contrib" / "slurm" / "pmio-recover.sh"], env=env, check=False, timeout=60)
+        found = (scratch / "said").read_text()
+        assert done.returncode == 0 and said in found and bool(said) == bool(found), (script, found)
+
+
+def check_many_jobs(command):
+    """More dead jobs than a process may have open files by default."""
+    for number in range(300):
+        job = command.scratch / "many" / f"job-{number:016x}"
+        job.mkdir(parents=True, mode=0o700)
+        (job / "alive").touch()
+    (command.scratch / "many").chmod(0o700)
+    limited = ("-c", 'ulimit -Sn 200; exec "$@"', "sh", command.pmio, "recover", "--dir", command.scratch / "many")
+    done = command.run(*limited, pmio="sh")
+    assert done.returncode == 0 and not list((command.scratch / "many").glob("job-*")), done
+
+
 def check_build_script(scratch):
     """scripts/build without PMIO_MPICC takes every MPI, also where it was given before."""
     (scratch / "scripts").mkdir(parents=True)
@@ -121,6 +178,9 @@ def main():
         check_environment(command)
         check_updated_mpi(command)
         check_statistics(command)
+        check_logout(command)
+        check_many_jobs(command)
+        check_slurm_script(scratch / "slurm")
         check_build_script(scratch / "build-script")
     return 0
 

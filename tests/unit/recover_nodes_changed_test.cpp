@@ -1,5 +1,6 @@
-// A file of several nodes that somebody has changed long after its job was last seen is not written over; what
-// the nodes' recoveries change is no such change, in whatever order and however often they are interrupted.
+// A file of several nodes that somebody has changed long after its job was last seen is not written over;
+// what the nodes' recoveries change is no such change, in whatever order and however often they are
+// interrupted.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

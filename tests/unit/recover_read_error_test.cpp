@@ -8,7 +8,8 @@
 
 #include "recover_nodes_fixture.h"
 
-// In front of the C library's. How many reads and directory entries succeed before one does not; negative: all.
+// In front of the C library's. How many reads and directory entries succeed before one does not; negative:
+// all.
 static std::atomic<int> good_reads{-1}, good_entries{-1};
 static std::atomic<bool> has_failed{false};
 
