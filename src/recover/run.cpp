@@ -1,0 +1,279 @@
+#include "recover/run.h"
+
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "log/last_seen.h"
+#include "medium/job_name.h"
+#include "medium/registry.h"
+#include "recover/recover_file.h"
+#include "recover/spanning.h"
+#include "recover/target_state.h"
+
+namespace pmio {
+namespace {
+
+struct Job {
+  LogDirectory directory;
+  JobInfo info;
+  std::optional<FileLock> alive;  // held: the job is dead and stays so
+};
+
+Result<Job> lock_and_scan(LogDirectory directory, const std::string& name, const FileIdentity* only) {
+  auto alive = directory.lock(kAlive, false);
+  if (!alive.ok() && alive.status().code() != Code::busy) return alive.status();
+  Job job{std::move(directory), {}, {}};
+  const bool dead = alive.ok();
+  if (dead) job.alive = std::move(alive).value();
+  if (!dead && only != nullptr) {  // a caller in a hurry, who has no use for what still runs
+    job.info.state = JobState::running;
+    return job;
+  }
+  auto info = scan_job(job.directory, name, dead ? JobState::dead : JobState::running, only);
+  if (!info.ok()) return info.status();
+  job.info = std::move(info).value();
+  return job;
+}
+
+// Something of that name that is no directory of the caller's alone. It stops nobody.
+JobOutcome refused_job(const LogDirectory& parent, const std::string& name, const Status& why) {
+  JobOutcome outcome;
+  outcome.id = job_of(name).value_or(0);
+  outcome.directory = parent.path() + "/" + name;
+  outcome.state = JobState::dead;
+  outcome.unreadable.push_back(why.message());
+  return outcome;
+}
+
+// recover.lock is held.
+Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, const std::vector<std::string>& names,
+                                   const FileIdentity* only, std::vector<JobOutcome>* refused) {
+  std::vector<Job> jobs;
+  for (const std::string& name : names) {
+    auto directory = parent.open_below(name);
+    if (!directory.ok() && directory.status().system_errno() == ENOENT) continue;  // it has just ended
+    if (directory.status().code() == Code::access) {
+      refused->push_back(refused_job(parent, name, directory.status()));
+      continue;
+    }
+    if (!directory.ok()) return directory.status();
+    auto job = lock_and_scan(std::move(directory).value(), name, only);
+    if (!job.ok() && job.status().system_errno() == ENOENT) continue;
+    if (!job.ok()) return job.status();
+    jobs.push_back(std::move(job).value());
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
+    return a.info.start_realtime_ns < b.info.start_realtime_ns;
+  });
+  return jobs;
+}
+
+Result<std::vector<Job>> look_at_jobs(const std::string& directory, std::vector<JobOutcome>* refused) {
+  auto parent = LogDirectory::open(directory);
+  if (!parent.ok()) return parent.status();
+  auto infos = scan(directory);
+  if (!infos.ok()) return infos.status();
+  std::vector<Job> jobs;
+  for (JobInfo& info : *infos) {
+    auto opened = parent->open_below(info.name);
+    if (opened.ok())
+      jobs.push_back({std::move(opened).value(), std::move(info), {}});
+    else if (opened.status().code() == Code::access)
+      refused->push_back(refused_job(*parent, info.name, opened.status()));
+  }
+  return jobs;
+}
+
+class Run {
+ public:
+  Run(const LogDirectory& parent, std::vector<Job> jobs, Selection selection, const RecoverOptions& options)
+      : parent_(parent), jobs_(std::move(jobs)), selection_(std::move(selection)), options_(options) {}
+
+  Result<RecoverReport> recover() {
+    PMIO_TRY(look_for_changes());
+    PMIO_TRY(note_writing());
+    RecoverReport report;
+    report.consistent = options_.consistent;
+    for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
+    return report;
+  }
+
+ private:
+  // For all logs before the first file is written, since the replay of one changes the file for the next.
+  Status look_for_changes() {
+    for (const Job& job : jobs_) {
+      if (job.info.state != JobState::dead) continue;
+      for (const FileInfo& file : job.info.files) {
+        const bool replays = file.undrained_records() > 0 || (file.nodes && needs_journal(file));
+        if (!selection_.has(file) || file.discarded || !replays) continue;
+        if (!options_.force && changed_by_others(job.directory, without_node(job), file, paths_of(file)))
+          changed_.insert(&file);
+        else
+          writing_.emplace_back(&job, &file);
+      }
+    }
+    return {};
+  }
+
+  Status note_writing() {
+    if (options_.dry_run) return {};
+    for (const auto& [job, file] : writing_) PMIO_TRY(mark_writing(job->directory, *file, options_.open_log));
+    return {};
+  }
+
+  // A repetition must not take what is written now for somebody else's.
+  void tell(const RecoverProgress& progress) {
+    constexpr uint64_t kSecondNs = 1'000'000'000;
+    const uint64_t now = realtime_ns();
+    if (progress.step == RecoverStep::window && now - noted_ns_ > kSecondNs) {
+      noted_ns_ = now;
+      for (const auto& [job, file] : writing_)
+        if (file->nodes) static_cast<void>(mark_writing(job->directory, *file, options_.open_log));
+    }
+    if (options_.progress) options_.progress(progress);
+  }
+
+  static uint64_t without_node(const Job& job) { return job.info.id & ~(kMostNodes - 1); }
+
+  JobOutcome recover_job(Job* job) {
+    JobOutcome outcome;
+    outcome.id = job->info.id;
+    outcome.directory = job->info.directory;
+    outcome.state = job->info.state;
+    outcome.ranks = job->info.ranks;
+    for (const FileInfo& file : job->info.files) {
+      if (!selection_.has(file)) continue;
+      if (job->info.state != JobState::dead) {
+        outcome.running_bytes += file.undrained_bytes();
+      } else {
+        outcome.files.push_back(recover_or_hold_back(*job, file));
+      }
+    }
+    if (job->info.state != JobState::dead) return outcome;
+    for (const UnreadableSegment& segment : job->info.unreadable) {
+      outcome.unreadable.push_back(job->info.directory + "/" + segment.name + ": " +
+                                   segment.reason.message());
+    }
+    outcome.readable_later = may_be_read_later(job->info);
+    const bool damaged = std::any_of(job->info.files.begin(), job->info.files.end(),
+                                     [](const FileInfo& file) { return file.damaged() && !file.discarded; });
+    // Without a segment, too: the ledger may be what other nodes wait for.
+    const bool kept = std::any_of(outcome.files.begin(), outcome.files.end(),
+                                  [](const FileOutcome& file) { return file.result == FileResult::kept; });
+    if (!options_.dry_run && !damaged && !kept && (selection_.everything() || !outcome.files.empty())) {
+      auto removed = remove_finished_job(parent_, job->info.name, job->directory);
+      outcome.removed = removed.ok() && *removed;
+      if (outcome.removed) forget(job->info.id);
+    }
+    for (FileInfo& file : job->info.files)
+      file.segments.clear();  // unmapped; the paths may still be asked for
+    return outcome;
+  }
+
+  static void forget(uint64_t job) {
+    if (auto registry = Registry::find(); registry.ok()) static_cast<void>(registry->remove(job));
+  }
+
+  // Newer bytes must not come before older ones: a later repetition would put the older ones on top.
+  FileOutcome recover_or_hold_back(const Job& job, const FileInfo& file) {
+    for (const FileIdentity& identity : kept_) {
+      if (!same_file(identity, file.target) || file.undrained_records() == 0) continue;
+      return hold_back(job, file, "an older log of the same file has to be recovered first");
+    }
+    if (may_be_read_later(job.info))
+      return hold_back(job, file, "a segment of the job cannot be read now, and may hold older bytes of it");
+    if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
+    FileOutcome outcome = recover_file(
+        job.directory, file,
+        {paths_of(file), options_.dry_run, options_.consistent,
+         [this](const RecoverProgress& progress) { tell(progress); }, options_.open_log, without_node(job)});
+    std::erase_if(writing_, [&](const auto& one) { return one.second == &file; });
+    // Of a replay that failed the file has nobody knows what.
+    if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
+    if (outcome.result == FileResult::cut) keep(job, file, false);
+    return outcome;
+  }
+
+  // By another pmio, or another time; one that is corrupt never.
+  static bool may_be_read_later(const JobInfo& job) {
+    return std::any_of(job.unreadable.begin(), job.unreadable.end(), [](const UnreadableSegment& segment) {
+      return segment.reason.code() != Code::corrupt;
+    });
+  }
+
+  static std::string changed_message(const FileInfo& file) {
+    return "somebody has changed the file since the job last wrote it, and the log would go over that; if it "
+           "is to, repeat with --force --file " +
+           file.name();
+  }
+
+  FileOutcome hold_back(const Job& job, const FileInfo& file, const std::string& why) {
+    FileOutcome outcome = describe_file(job.directory, file);
+    outcome.message = why + "; its log stays in " + job.info.directory;
+    keep(job, file, false);
+    return outcome;
+  }
+
+  // ahead: of what lies behind the cut something may have been replayed now.
+  void keep(const Job& job, const FileInfo& file, bool ahead) {
+    kept_.push_back(file.target);
+    // Where other nodes write the file too, its mark goes on saying so.
+    if (options_.dry_run || changed_.count(&file) != 0 || file.nodes) return;
+    mark_settled(job.directory, file, paths_of(file), ahead || !file.ledger_exact, options_.open_log);
+  }
+
+  // Another job may have opened the same file by another name.
+  std::vector<std::string> paths_of(const FileInfo& file) const {
+    std::vector<std::string> paths = file.paths;
+    const auto add = [&paths](const std::string& path) {
+      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    };
+    for (const Job& job : jobs_) {
+      for (const FileInfo& other : job.info.files) {
+        if (!same_file(other.target, file.target)) continue;
+        for (const std::string& path : other.paths) add(path);
+      }
+    }
+    if (!selection_.path.empty()) add(selection_.path);
+    return paths;
+  }
+
+  const LogDirectory& parent_;
+  std::vector<Job> jobs_;
+  const Selection selection_;
+  const RecoverOptions& options_;
+  std::vector<FileIdentity> kept_;
+  std::set<const FileInfo*> changed_;
+  std::vector<std::pair<const Job*, const FileInfo*>> writing_;  // the others that are replayed
+  uint64_t noted_ns_ = 0;  // when a file of several nodes was last said to be written
+};
+
+Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::function<void()>& waiting) {
+  auto lock = parent.lock(kRecoverLock, false);
+  if (lock.ok() || lock.status().code() != Code::busy) return lock;
+  if (waiting) waiting();
+  return parent.lock(kRecoverLock, true);
+}
+
+}  // namespace
+
+Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<std::string>& names,
+                                 const Selection& selection, const RecoverOptions& options,
+                                 const FileIdentity* only) {
+  std::vector<JobOutcome> refused;
+  std::optional<FileLock> lock;
+  if (!options.dry_run) {
+    auto taken = take_recover_lock(parent, options.waiting);
+    if (!taken.ok()) return taken.status();
+    lock = std::move(taken).value();
+  }
+  auto jobs =
+      options.dry_run ? look_at_jobs(options.directory, &refused) : lock_jobs(parent, names, only, &refused);
+  if (!jobs.ok()) return jobs.status();
+  auto report = Run(parent, std::move(jobs).value(), selection, options).recover();
+  if (report.ok()) std::move(refused.begin(), refused.end(), std::back_inserter(report.value().jobs));
+  return report;
+}
+
+}  // namespace pmio

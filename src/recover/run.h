@@ -1,0 +1,30 @@
+// One run over the dead jobs of a log directory: what recover.h promises of them, for the files that are meant.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drain/target.h"
+#include "recover/recover.h"
+
+namespace pmio {
+
+// Which files of the jobs are meant.
+struct Selection {
+  std::optional<FileIdentity> identity;
+  std::string path;
+  bool everything() const { return !identity && path.empty(); }
+  bool has(const FileInfo& file) const {
+    if (everything() || (identity && same_file(*identity, file.target))) return true;
+    return std::find(file.paths.begin(), file.paths.end(), path) != file.paths.end();
+  }
+};
+
+// names: of the jobs. only, if given: of running jobs, and of other files' segments, nothing is looked at.
+Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<std::string>& names,
+                                 const Selection& selection, const RecoverOptions& options,
+                                 const FileIdentity* only);
+
+}  // namespace pmio
