@@ -1,6 +1,7 @@
 #include "doctor_checks.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -95,9 +96,11 @@ void check_space(Diagnosis& diagnosis) {
 // systemd-logind removes what a user has in /dev/shm when the user's last session ends, but for system users.
 bool removed_at_logout() {
   constexpr uid_t kLastSystemUser = 999;
-  if (geteuid() <= kLastSystemUser) return false;
+  const passwd* account = geteuid() <= kLastSystemUser ? nullptr : getpwuid(geteuid());
+  if (account == nullptr || fs::exists(std::string("/var/lib/systemd/linger/") + account->pw_name))
+    return false;
   FILE* answer = popen(
-      "busctl --timeout=2 get-property org.freedesktop.login1 /org/freedesktop/login1 "
+      "busctl --timeout=2 --auto-start=no get-property org.freedesktop.login1 /org/freedesktop/login1 "
       "org.freedesktop.login1.Manager RemoveIPC 2>/dev/null",
       "r");
   if (answer == nullptr) return false;

@@ -27,6 +27,11 @@ nlohmann::ordered_json nodes_json(std::span<const Journal::WaitedFor> nodes) {
 void print_unfinished(const UnfinishedRecovery& other) {
   const std::string nodes = nodes_text(other.waits_for);
   const std::string job = hexadecimal_id(other.job);
+  if (!other.refused.empty()) {
+    std::printf("%s: job %s of somebody else has left logs of it: %s\n", other.path.c_str(), job.c_str(),
+                other.refused.c_str());
+    return;
+  }
   if (!other.given_up) {
     std::printf("%s: NOT COMPLETE: other nodes of job %s have not brought in their logs: %s\n",
                 other.path.c_str(), job.c_str(), nodes.c_str());
@@ -52,6 +57,7 @@ nlohmann::ordered_json unfinished_json(std::span<const UnfinishedRecovery> other
                     {"job", hexadecimal_id(other.job)},
                     {"waits_for", nodes_json(other.waits_for)},
                     {"lost", other.given_up},
+                    {"refused", other.refused},
                     {"collective_calls_in_file_before", first_call_not_before(other.base)}});
   }
   return list;

@@ -34,15 +34,18 @@ std::string without_prefix(const std::string& name) {
   const auto is_known = [word](std::string_view prefix) {
     return word.size() == prefix.size() && strncasecmp(word.data(), prefix.data(), word.size()) == 0;
   };
-  const auto* known = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), is_known);
-  if (colon == name.size() || known == std::end(kPrefixes)) return name;
+  if (colon == name.size()) return name;
   const std::string rest = name.substr(colon + 1);
+  const auto* known = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), is_known);
+  struct stat facts {};
+  const bool is_name = stat(name.c_str(), &facts) == 0, is_rest = stat(rest.c_str(), &facts) == 0;
+  // Some library may know what the others do not.
+  if (known == std::end(kPrefixes)) return is_name || !is_rest ? name : rest;
 #ifndef OPEN_MPI
   if (word == *known) return rest;
 #endif
-  struct stat facts {};
-  if (stat(name.c_str(), &facts) != 0) return rest;
-  return stat(rest.c_str(), &facts) != 0 ? name : std::string();
+  if (!is_name) return rest;
+  return is_rest ? std::string() : name;
 }
 
 // Absolute, the directory's links resolved, so that a name means the same file after a chdir. Empty where the

@@ -47,7 +47,7 @@ uint64_t random_id() {
   return id;
 }
 
-// Without it all goes on, with more look-ups.
+// Without it several ranks of a node log nothing.
 void keep(Result<std::unique_ptr<Rendezvous>> made, std::unique_ptr<Rendezvous>* into) {
   if (made.ok()) *into = std::move(made).value();
 }
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   JobOptions options = job_options(hints, id_, rank_, ranks_, ranks_here_);
   options.threads_at_once = threads_at_once_;
   if (!rendezvous_) {
-    if (ranks_here_ == 1) return Job::join(options);
+    if (ranks_here_ == 1) return Job::join(options);  // nobody to share it with
     return Status(
         Code::unsupported,
         "the ranks of this node share no memory in /dev/shm, by which they would learn whether they "
@@ -131,11 +131,11 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   std::unique_ptr<Job> job;
   PMIO_TRY(rendezvous_->with_directory(options.directory, [&](const std::string& directory) -> Status {
     options.directory = directory;
+    options.suits = [this](const JobPlace& place) { return rendezvous_->agree_on(place); };
     Result<std::unique_ptr<Job>> joined = Job::join(options);
     if (!joined.ok()) return joined.status();
-    Status one_place = rendezvous_->agree_on(joined.value()->place());
-    if (one_place.ok()) job = std::move(joined).value();
-    return one_place;
+    job = std::move(joined).value();
+    return {};
   }));
   return job;
 }
@@ -166,7 +166,9 @@ std::optional<uint64_t> Process::files_logged() const {
 
 Job* Process::joined_or_wanted(const Hints& hints) {
   // Across nodes all ranks join together, before the first logs.
-  if (Job* known = joined(); known != nullptr || spans_nodes_ || files_logged() == 0) return known;
+  const bool none_can_log = !rendezvous_ && ranks_here_ > 1;
+  if (Job* known = joined(); known != nullptr || spans_nodes_ || none_can_log || files_logged() == 0)
+    return known;
   const Result<Job*> job = this->job(hints);
   if (!job.ok()) {
     complain_once(job.status().message() + "; what other ranks have logged cannot be seen");

@@ -1,7 +1,10 @@
 // Size, space and sync.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 
 #include "mpi/aside.h"
 #include "mpi/calls.h"
@@ -21,6 +24,22 @@ int drain_together(Handle& handle) {
   mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
   if (!drained.ok()) return raise_error(handle, drained);
   return raise_code(handle, worst);
+}
+
+// Collective: room for the file's first bytes, by the file system, which changes none of them. Libraries do
+// it by reading and rewriting what is there, over what another handle drains meanwhile. nullopt: it cannot.
+std::optional<Status> reserve(const Handle& handle, MPI_Offset size) {
+  int error = 0;
+  while (handle.rank == 0 && size > 0 &&
+         fallocate(handle.file->target().fd(), 0, 0, static_cast<off_t>(size)) != 0) {
+    error = errno;
+    if (error != EINTR) break;
+  }
+  mpi().Bcast(&error, 1, MPI_INT, 0, handle.comm);
+  if (error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) return std::nullopt;
+  return error == 0 || error == EINTR
+             ? Status()
+             : Status::from_errno(error, "cannot make room in '" + handle.path + "'");
 }
 
 }  // namespace
@@ -53,10 +72,11 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
 Answer file_preallocate(Handle& handle, MPI_Offset size) {
   if (!handle.logs) return settle(handle, true, true);
   if (size < 0 || !handle.can_write()) return std::nullopt;
-  // The library may do it by reading and rewriting the file: nothing may be drained meanwhile.
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const Result<uint64_t> before = handle.file->size_bytes();
-  const int code = next_functions.File_preallocate.next()(handle.real, size);
+  const std::optional<Status> reserved = reserve(handle, size);
+  const int code =
+      reserved ? raise_error(handle, *reserved) : next_functions.File_preallocate.next()(handle.real, size);
   handle.file->invalidate_cache();
   if (code == MPI_SUCCESS && before.ok())
     handle.file->set_known_size(std::max(before.value(), static_cast<uint64_t>(size)));

@@ -13,6 +13,7 @@
 
 #include "base/biased_mutex.h"
 #include "base/prefetch.h"
+#include "base/pulse.h"
 #include "log/call_stamp.h"
 #include "log/segment.h"
 #include "node/drainer.h"
@@ -26,7 +27,6 @@
 namespace pmio {
 
 class Background;
-class Pulse;
 
 // Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only,
 // but for those of files that rest, whose holders want no further lock of these.
@@ -36,6 +36,7 @@ struct Job::Impl {
   std::unique_ptr<Medium> medium;
   std::unique_ptr<Medium> dram;  // null where the log medium is DRAM itself
   int alive_fd = -1;
+  bool is_noted = false;       // in the registry, by this process too
   int lock_fd = -1;            // of DirectoryLock, for which there may be no descriptor left later
   std::mutex directory_mutex;  // likewise, between this process's threads
   std::unique_ptr<SegmentPool> pool;

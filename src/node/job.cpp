@@ -8,14 +8,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 
+#include "log/last_seen.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
 #include "node/background.h"
 #include "node/file_impl.h"
-#include "node/pulse.h"
 
 namespace pmio {
 
@@ -72,12 +73,14 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
     else if (attempt == 10)
       return alive.status();
   }
+  if (options.suits) PMIO_TRY(options.suits(job->place()));
   impl.lock_fd = ::open((impl.directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (impl.lock_fd < 0) return Status::from_errno(errno, "cannot create '" + impl.directory + "/lock'");
   // Not worth an error: it only helps to find the log of a job that is killed. `pmio doctor` says why it
   // fails.
   if (auto registry = Registry::create(); registry.ok())
     (void)registry->add(options.id, options.directory, impl.outlives_node());
+  impl.is_noted = true;
   if (impl.options.capacity_bytes == 0) {
     auto facts = probe_medium(impl.directory);
     if (!facts.ok()) return facts.status();
@@ -130,7 +133,8 @@ Job::Impl::~Impl() {
   if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && !log_is_kept() && !dead_left_undrained()) {
     if (dram != nullptr) remove_job_directory(*dram);
     remove_job_directory(*medium);
-    if (auto registry = Registry::find(); registry.ok()) (void)registry->remove(options.id);
+    // Else another process of the job may have its log elsewhere.
+    if (auto registry = Registry::find(); is_noted && registry.ok()) (void)registry->remove(options.id);
   }
   flock(alive_fd, LOCK_UN);  // a process that the program has forked may have the descriptor, too
   close(alive_fd);
@@ -243,7 +247,8 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
     if (impl.background == nullptr && impl.options.background)
       impl.background = std::make_unique<Background>(&impl);
     if (impl.pulse == nullptr && impl.options.background && options.neighbours != nullptr)
-      impl.pulse = std::make_unique<Pulse>(impl.alive_fd);
+      impl.pulse = std::make_unique<Pulse>(std::chrono::nanoseconds(kSeenEveryNs),
+                                           [fd = impl.alive_fd] { static_cast<void>(note_seen(fd)); });
   }
   if (impl.background != nullptr && !options.read_only) impl.background->wake();
   count(impl.counters.files_opened);
@@ -300,13 +305,14 @@ std::shared_ptr<File> Job::find_number(uint64_t number) {
 
 const JobOptions& Job::options() const { return impl_->options; }
 
-FileIdentity Job::place() const {
-  FileIdentity place;
+JobPlace Job::place() const {
+  JobPlace place;
   struct stat facts {};
   if (fstat(impl_->alive_fd, &facts) == 0) {
     place.device = facts.st_dev;
     place.inode = facts.st_ino;
   }
+  if (stat("/proc/self/ns/pid", &facts) == 0) place.processes = facts.st_ino;
   return place;
 }
 

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,13 @@
 #include "stats/counters.h"
 
 namespace pmio {
+
+// What the processes of a job must have in common, so that they see each other's logs and know who lives.
+struct JobPlace {
+  uint64_t device = 0, inode = 0;  // of a file in the job's directory
+  uint64_t processes = 0;          // which process numbers mean the same
+  bool operator==(const JobPlace&) const = default;
+};
 
 struct JobOptions {
   std::string directory;        // the log directory (not the job's own)
@@ -43,6 +51,8 @@ struct JobOptions {
   bool background = true;               // drain while the program does something else
   bool keep_closed = true;              // files may rest after a close (node/resting.cpp)
   MediumOpener open_log = open_medium;  // for the job's own directory
+  // Asked when the job's directory is there; an error is join's. Empty: any place will do.
+  std::function<Status(const JobPlace&)> suits = {};
   // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
   std::atomic<uint64_t>* files_logged = nullptr;
 };
@@ -80,8 +90,7 @@ class Job {
   std::shared_ptr<File> find_number(uint64_t number);
 
   const JobOptions& options() const;
-  // Of the job's own directory: the same for processes that see each other's logs.
-  FileIdentity place() const;
+  JobPlace place() const;
   const std::string& directory() const;  // the job's own
   Medium& medium();
   Counters& counters();

@@ -18,7 +18,7 @@ namespace pmio {
 struct Rendezvous::Memory {
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
   alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards the rest
-  FileIdentity place;                              // of inode 0: nobody has said
+  JobPlace place;                                  // of inode 0: nobody has said
   char directory[PATH_MAX];                        // empty: nobody has joined
 };
 
@@ -77,10 +77,14 @@ Status Rendezvous::with_directory(const std::string& proposed,
   return {};
 }
 
-Status Rendezvous::agree_on(const FileIdentity& place) {
+Status Rendezvous::agree_on(const JobPlace& place) {
   if (memory_->place.inode == 0) memory_->place = place;
-  const FileIdentity& first = memory_->place;
-  if (first.inode == place.inode && first.device == place.device) return {};
+  const JobPlace& first = memory_->place;
+  if (first == place) return {};
+  if (first.inode == place.inode && first.device == place.device)
+    return {Code::access,
+            "the ranks of this node have process numbers of their own each, so that none would know which of "
+            "the others lives: let their containers share them (--pid=host)"};
   return {Code::access,
           "'" + std::string(memory_->directory) +
               "' is not the same directory for all ranks of this node: name one in PMIO_DIR that is shared "

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "log/format.h"
+#include "node/job.h"
 
 namespace pmio {
 
@@ -37,9 +37,9 @@ class Rendezvous {
   // Calls `join` with the log directory of the first process for which it succeeded; with `proposed` where
   // there is none. Others that come meanwhile wait.
   Status with_directory(const std::string& proposed, const std::function<Status(const std::string&)>& join);
-  // By `join`: what it has joined (Job::place). access: another place than the first process's, which a
-  // container, say, shows by the same name.
-  Status agree_on(const FileIdentity& place);
+  // By `join`: where it is (JobOptions::suits). access: elsewhere than the first process, as containers may
+  // show other things by the same names.
+  Status agree_on(const JobPlace& place);
 
  private:
   struct Memory;

@@ -9,9 +9,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/checksum.h"
-#include "log/last_seen.h"
 #include "medium/directory.h"
 
 namespace pmio {
@@ -66,6 +66,21 @@ std::string Journal::path_of(const std::string& target, uint64_t job, uint64_t i
   return directory_of(target) + name;
 }
 
+std::vector<uint64_t> Journal::jobs_beside(const std::string& target, uint64_t inode) {
+  std::vector<uint64_t> jobs;
+  std::error_code error;
+  std::filesystem::directory_iterator at(directory_of(target), error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename();
+    uint64_t job = 0;
+    if (std::sscanf(name.c_str(), ".pmio-recovery-%16" SCNx64, &job) == 1 &&
+        path_of("here", job, inode).compare(2, std::string::npos, name) == 0)
+      jobs.push_back(job);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
 Status Journal::lock(bool create) {
   lock_ =
       FileDescriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0600));
@@ -83,6 +98,7 @@ Status Journal::lock(bool create) {
   struct stat named {};
   if (fstat(lock_.get(), &locked) != 0 || fstat(file_.get(), &named) != 0) return error_of(path_, errno);
   if (named.st_uid != geteuid()) return error_of(path_, EACCES);
+  if (locked.st_size > 0) before_ = locked.st_mtim;
   return locked.st_ino == named.st_ino ? Status() : error_of(path_, ENOENT);
 }
 
@@ -245,11 +261,11 @@ std::optional<uint64_t> Journal::changed_ns(const std::string& path) {
          static_cast<uint64_t>(facts.st_mtim.tv_nsec);
 }
 
-void Journal::note_change() {
-  const uint64_t now = realtime_ns();
-  if (now - noted_ns_ < kSecondNs) return;
-  noted_ns_ = now;
-  static_cast<void>(futimens(file_.get(), nullptr));
+void Journal::note_change() { static_cast<void>(futimens(file_.get(), nullptr)); }
+
+void Journal::note_no_change() {
+  const timespec times[] = {{0, UTIME_OMIT}, before_};
+  static_cast<void>(futimens(file_.get(), times));
 }
 
 Status Journal::give_up() {

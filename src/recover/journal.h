@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <set>
 #include <span>
@@ -36,6 +37,9 @@ class Journal {
   // The file's journal of that job; job: without the number of the node.
   static std::string path_of(const std::string& target, uint64_t job, uint64_t inode);
 
+  // The jobs that have one of that file, ascending.
+  static std::vector<uint64_t> jobs_beside(const std::string& target, uint64_t inode);
+
   // Waits for the lock. base: of a new one; nullopt: none is made, and the result is nullopt where there is
   // none. unsupported: the file system has no locks.
   static Result<std::optional<Journal>> open(const std::string& path, const NodePlace& place,
@@ -43,10 +47,12 @@ class Journal {
   // Of any job, by somebody who has no log of it; nullopt: there is none, or it says nothing.
   static Result<std::optional<Journal>> look(const std::string& path);
 
-  // When a recovery was last at the file, by that file system's clock; nullopt: there is no journal.
+  // When a recovery was last writing the file, by that file system's clock; nullopt: there is no journal.
   static std::optional<uint64_t> changed_ns(const std::string& path);
-  // Says that one is. Cheap enough for every window.
+  // Says that one is. From any thread.
   void note_change();
+  // Leaves that as it was before this object was opened: this recovery has written nothing.
+  void note_no_change();
 
   uint64_t base() const { return base_; }
   // Of all nodes but this one.
@@ -79,8 +85,8 @@ class Journal {
   };
   std::string path_;
   FileDescriptor lock_, file_;
-  uint64_t end_ = 0;  // of what is valid
-  uint64_t noted_ns_ = 0;
+  uint64_t end_ = 0;   // of what is valid
+  timespec before_{};  // time of modification when it was opened; of a new one: the epoch
   bool has_base_ = false;
   uint64_t base_ = 0;
   uint32_t nodes_ = 0;  // 0: the first chunk tells it

@@ -49,9 +49,9 @@ Status pending_status(const RecoverReport& report) {
                       "a crashed job's log of " + file.path + " is not in the file yet: " + file.message);
       }
     }
-    if (job.readable_later)
+    if (!job.readable_later.empty())
       return Status(Code::busy, "a crashed job has a log that cannot be read now, and may be of this file: " +
-                                    job.unreadable.front());
+                                    job.readable_later);
   }
   return {};
 }

@@ -89,7 +89,7 @@ struct JobOutcome {
   uint32_t ranks = 0;
   std::vector<FileOutcome> files;       // of a running job: empty
   std::vector<std::string> unreadable;  // segments that tell no file, with the reason; kept
-  bool readable_later = false;          // some of these: by another pmio, or another time
+  std::string readable_later;           // one of these that is so by another pmio, or another time
   uint64_t running_bytes = 0;           // not yet drained by a running job
   bool removed = false;                 // its directory is gone
 };
@@ -100,7 +100,8 @@ struct UnfinishedRecovery {
   uint64_t job = 0;   // without the number of the node
   uint64_t base = 0;  // Journal::base, a CallStamp
   std::vector<Journal::WaitedFor> waits_for;
-  bool given_up = false;  // nobody is waited for any more
+  bool given_up = false;     // nobody is waited for any more
+  std::string refused = {};  // why nothing but the job is known: it is somebody else's
 };
 
 struct RecoverReport {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <iterator>
 #include <new>
 
+#include "base/pulse.h"
+#include "log/last_seen.h"
 #include "node/control.h"
 #include "recover/journal.h"
 #include "recover/replay.h"
@@ -107,10 +110,10 @@ class Recovery {
     outcome->nodes = file_.nodes->nodes;
     const bool replays = needs_journal(file_);
     if (!replays && (file_.paths.empty() || options_.dry_run)) return {};
-    auto target = find_target(file_, options_.paths);
+    auto target = find_target(file_, options_.paths, replays);
     if (!target.ok()) {
       // Of a file that is gone nobody waits for anything; of one that cannot be reached now others do.
-      const bool gone = target.status().code() == Code::invalid || is_gone(file_.paths);
+      const bool gone = target.status().code() == Code::invalid || is_gone(file_, file_.paths);
       return gone && !replays ? Status() : target.status();
     }
     outcome->path = (*target)->path();
@@ -122,25 +125,13 @@ class Recovery {
     if (!journal.ok()) return journal.status();
     if (!journal->has_value()) return {};
     Journal& shared = **journal;
-    if (replays) {
-      FileInfo file = file_;
-      PMIO_TRY(count_from(shared.base(), &file));
-      outcome->records = file.undrained_records();
-      outcome->bytes = file.undrained_bytes();
-      PMIO_TRY(replay_beside(file, **target, shared.claims_of_others(file.nodes->node), [&](uint64_t bytes) {
-        done_bytes_ += bytes;
-        shared.note_change();
-        tell(RecoverStep::window);
-      }));
-      PMIO_TRY((*target)->sync());
-      tell(RecoverStep::synced);
-      PMIO_TRY(shared.add_claims(file.nodes->node, claims_of(file, shared.base())));
-    }
+    if (replays) PMIO_TRY(replay_and_claim(shared, **target, outcome));
     if (!file_.recovered) {
       PMIO_TRY(mark_drained(job_, file_, options_.open_log));
       tell(RecoverStep::marked);
     }
     PMIO_TRY(shared.finish(file_.nodes->node));
+    if (!replays) shared.note_no_change();
     outcome->waits_for = shared.waits_for();
     return {};
   }
@@ -151,6 +142,31 @@ class Recovery {
   }
 
  private:
+  Status replay_and_claim(Journal& shared, TargetFile& target, FileOutcome* outcome) {
+    FileInfo file = file_;
+    PMIO_TRY(count_from(shared.base(), &file));
+    outcome->records = file.undrained_records();
+    outcome->bytes = file.undrained_bytes();
+    const auto note = [&] {
+      shared.note_change();
+      options_.note_at_work();
+    };
+    Status written;
+    {
+      const Pulse pulse(std::chrono::nanoseconds(kSeenEveryNs), note);
+      written =
+          replay_beside(file, target, shared.claims_of_others(file.nodes->node), [this](uint64_t bytes) {
+            done_bytes_ += bytes;
+            tell(RecoverStep::window);
+          });
+      if (written.ok()) written = target.sync();
+    }
+    note();
+    PMIO_TRY(std::move(written));
+    tell(RecoverStep::synced);
+    return shared.add_claims(file.nodes->node, claims_of(file, shared.base()));
+  }
+
   void tell(RecoverStep step) const {
     if (options_.progress) options_.progress({step, &file_, done_bytes_, total_bytes_});
   }

@@ -15,7 +15,8 @@ struct FileRecovery {
   bool consistent = false;
   std::function<void(const RecoverProgress&)> progress;
   MediumOpener open_log = open_medium;
-  uint64_t job = 0;  // changed_by_others
+  uint64_t job = 0;                            // without the number of the node
+  std::function<void()> note_at_work = [] {};  // every now and then while a file of several nodes is written
 };
 
 // The job must be dead, and locked unless dry_run.

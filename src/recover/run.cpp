@@ -1,10 +1,9 @@
 #include "recover/run.h"
 
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
-#include "log/last_seen.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
 #include "recover/recover_file.h"
@@ -91,8 +90,6 @@ class Run {
       : parent_(parent), jobs_(std::move(jobs)), selection_(std::move(selection)), options_(options) {}
 
   Result<RecoverReport> recover() {
-    PMIO_TRY(look_for_changes());
-    PMIO_TRY(note_writing());
     RecoverReport report;
     report.consistent = options_.consistent;
     for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
@@ -100,41 +97,40 @@ class Run {
   }
 
  private:
-  // For all logs before the first file is written, since the replay of one changes the file for the next.
-  Status look_for_changes() {
+  // For all logs of a file before it is written, since the replay of one changes it for the next.
+  void look_for_changes(const FileIdentity& target) {
+    // Another job may have recorded it before the file system was mounted anew.
+    const auto same = [&target](const FileIdentity& other) { return is_recorded(other, target); };
+    if (std::any_of(looked_at_.begin(), looked_at_.end(), same)) return;
+    looked_at_.push_back(target);
     for (const Job& job : jobs_) {
       if (job.info.state != JobState::dead) continue;
       for (const FileInfo& file : job.info.files) {
         const bool replays = file.undrained_records() > 0 || (file.nodes && needs_journal(file));
-        if (!selection_.has(file) || file.discarded || !replays) continue;
-        if (!options_.force && changed_by_others(job.directory, without_node(job), file, paths_of(file)))
-          changed_.insert(&file);
-        else
+        if (!same(file.target) || !selection_.has(file) || file.discarded || !replays) continue;
+        if (const Status status = prepare(job, file); status.ok())
           writing_.emplace_back(&job, &file);
+        else
+          refused_[&file] = status.message();
       }
     }
-    return {};
   }
 
-  Status note_writing() {
-    if (options_.dry_run) return {};
-    for (const auto& [job, file] : writing_) PMIO_TRY(mark_writing(job->directory, *file, options_.open_log));
-    return {};
-  }
-
-  // A repetition must not take what is written now for somebody else's.
-  void tell(const RecoverProgress& progress) {
-    constexpr uint64_t kSecondNs = 1'000'000'000;
-    const uint64_t now = realtime_ns();
-    if (progress.step == RecoverStep::window && now - noted_ns_ > kSecondNs) {
-      noted_ns_ = now;
-      for (const auto& [job, file] : writing_)
-        if (file->nodes) static_cast<void>(mark_writing(job->directory, *file, options_.open_log));
+  Status prepare(const Job& job, const FileInfo& file) {
+    if (!options_.force) {
+      const auto changed = changed_by_others(job.directory, file, paths_of(file));
+      if (!changed.ok()) return changed.status();
+      if (changed.value()) return {Code::busy, changed_message(file)};
     }
-    if (options_.progress) options_.progress(progress);
+    return options_.dry_run ? Status() : mark_writing(job.directory, file, options_.open_log);
   }
 
-  static uint64_t without_node(const Job& job) { return job.info.id & ~(kMostNodes - 1); }
+  // For all jobs that have it: a repetition must not take what is written now for somebody else's.
+  void note_at_work(const FileIdentity& target) const {
+    for (const auto& [job, file] : writing_)
+      if (file->nodes && is_recorded(file->target, target))
+        static_cast<void>(mark_writing(job->directory, *file, options_.open_log));
+  }
 
   JobOutcome recover_job(Job* job) {
     JobOutcome outcome;
@@ -154,8 +150,8 @@ class Run {
     for (const UnreadableSegment& segment : job->info.unreadable) {
       outcome.unreadable.push_back(job->info.directory + "/" + segment.name + ": " +
                                    segment.reason.message());
+      if (may_be_read_later(segment)) outcome.readable_later = outcome.unreadable.back();
     }
-    outcome.readable_later = may_be_read_later(job->info);
     const bool damaged = std::any_of(job->info.files.begin(), job->info.files.end(),
                                      [](const FileInfo& file) { return file.damaged() && !file.discarded; });
     // Without a segment, too: the ledger may be what other nodes wait for.
@@ -177,17 +173,19 @@ class Run {
 
   // Newer bytes must not come before older ones: a later repetition would put the older ones on top.
   FileOutcome recover_or_hold_back(const Job& job, const FileInfo& file) {
+    look_for_changes(file.target);
     for (const FileIdentity& identity : kept_) {
       if (!same_file(identity, file.target) || file.undrained_records() == 0) continue;
       return hold_back(job, file, "an older log of the same file has to be recovered first");
     }
-    if (may_be_read_later(job.info))
+    if (std::any_of(job.info.unreadable.begin(), job.info.unreadable.end(), may_be_read_later))
       return hold_back(job, file, "a segment of the job cannot be read now, and may hold older bytes of it");
-    if (changed_.count(&file) != 0) return hold_back(job, file, changed_message(file));
+    if (const auto refused = refused_.find(&file); refused != refused_.end())
+      return hold_back(job, file, refused->second);
     FileOutcome outcome = recover_file(
         job.directory, file,
-        {paths_of(file), options_.dry_run, options_.consistent,
-         [this](const RecoverProgress& progress) { tell(progress); }, options_.open_log, without_node(job)});
+        {paths_of(file), options_.dry_run, options_.consistent, options_.progress, options_.open_log,
+         job.info.id & ~(kMostNodes - 1), [this, &file] { note_at_work(file.target); }});
     std::erase_if(writing_, [&](const auto& one) { return one.second == &file; });
     // Of a replay that failed the file has nobody knows what.
     if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
@@ -196,10 +194,8 @@ class Run {
   }
 
   // By another pmio, or another time; one that is corrupt never.
-  static bool may_be_read_later(const JobInfo& job) {
-    return std::any_of(job.unreadable.begin(), job.unreadable.end(), [](const UnreadableSegment& segment) {
-      return segment.reason.code() != Code::corrupt;
-    });
+  static bool may_be_read_later(const UnreadableSegment& segment) {
+    return segment.reason.code() != Code::corrupt;
   }
 
   static std::string changed_message(const FileInfo& file) {
@@ -219,7 +215,7 @@ class Run {
   void keep(const Job& job, const FileInfo& file, bool ahead) {
     kept_.push_back(file.target);
     // Where other nodes write the file too, its mark goes on saying so.
-    if (options_.dry_run || changed_.count(&file) != 0 || file.nodes) return;
+    if (options_.dry_run || refused_.contains(&file) || file.nodes) return;
     mark_settled(job.directory, file, paths_of(file), ahead || !file.ledger_exact, options_.open_log);
   }
 
@@ -244,9 +240,9 @@ class Run {
   const Selection selection_;
   const RecoverOptions& options_;
   std::vector<FileIdentity> kept_;
-  std::set<const FileInfo*> changed_;
+  std::vector<FileIdentity> looked_at_;                          // by look_for_changes
+  std::map<const FileInfo*, std::string> refused_;               // by it, and why
   std::vector<std::pair<const Job*, const FileInfo*>> writing_;  // the others that are replayed
-  uint64_t noted_ns_ = 0;  // when a file of several nodes was last said to be written
 };
 
 Result<FileLock> take_recover_lock(const LogDirectory& parent, const std::function<void()>& waiting) {

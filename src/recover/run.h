@@ -1,4 +1,5 @@
-// One run over the dead jobs of a log directory: what recover.h promises of them, for the files that are meant.
+// One run over the dead jobs of a log directory: what recover.h promises of them, for the files that are
+// meant.
 #pragma once
 
 #include <algorithm>

@@ -309,6 +309,7 @@ Result<std::vector<JobInfo>> scan(const std::string& directory) {
       JobInfo& refused = jobs.emplace_back();
       refused.name = name;
       refused.id = job_of(name).value_or(0);
+      refused.state = JobState::dead;
       refused.directory = opened->path() + "/" + name;
       refused.unreadable.push_back({".", job_directory.status()});
       continue;

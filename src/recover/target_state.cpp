@@ -1,5 +1,7 @@
 #include "recover/target_state.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -14,13 +16,14 @@ namespace {
 
 using Target = std::unique_ptr<TargetFile>;
 
-Result<Target> open_writable(const std::string& path, const FileInfo& file) {
+Result<Target> open_found(const std::string& path, const FileInfo& file, bool to_write) {
   const bool recorded = std::find(file.paths.begin(), file.paths.end(), path) != file.paths.end();
   const auto open = recorded ? TargetFile::open_recorded : TargetFile::open_same;
-  auto target = open(path, file.target, TargetFile::Access::read_write);
+  using Access = TargetFile::Access;
+  auto target = open(path, file.target, to_write ? Access::read_write : Access::read_only);
   // A file that its owner may write and not read was written by the program all the same.
   if (!target.ok() && target.status().code() == Code::access)
-    return open(path, file.target, TargetFile::Access::write_only);
+    return open(path, file.target, Access::write_only);
   return target;
 }
 
@@ -39,10 +42,11 @@ std::optional<uint64_t> seen_here(const LogDirectory& job, const FileInfo& file)
 std::string mark_name(const FileInfo& file) { return "mark-" + file_key(file.target); }
 std::string seen_name(const FileInfo& file) { return "seen-" + file_key(file.target); }
 
-Result<std::unique_ptr<TargetFile>> find_target(const FileInfo& file, const std::vector<std::string>& paths) {
+Result<std::unique_ptr<TargetFile>> find_target(const FileInfo& file, const std::vector<std::string>& paths,
+                                                bool to_write) {
   Status reason(Code::invalid, "the log does not tell the file's path");
   for (const std::string& path : paths) {
-    auto target = open_writable(path, file);
+    auto target = open_found(path, file, to_write);
     if (target.ok()) return target;
     reason = target.status();
     if (reason.system_errno() == ENOENT) {
@@ -52,31 +56,45 @@ Result<std::unique_ptr<TargetFile>> find_target(const FileInfo& file, const std:
   return reason;
 }
 
-bool is_gone(const std::vector<std::string>& paths) {
-  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
-    std::error_code error;
-    const auto parent = std::filesystem::path(path).parent_path();
-    return std::filesystem::is_directory(parent, error) &&
-           std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::not_found;
+bool is_gone(const FileInfo& file, const std::vector<std::string>& paths) {
+  return std::all_of(paths.begin(), paths.end(), [&file](const std::string& path) {
+    struct stat facts {};
+    if (lstat(path.c_str(), &facts) == 0) return false;
+    // Where that is another one it may not be mounted.
+    auto there = std::filesystem::path(path).parent_path();
+    while (stat(there.c_str(), &facts) != 0) {
+      if (errno != ENOENT || there == there.parent_path()) return false;
+      there = there.parent_path();
+    }
+    return facts.st_dev == file.target.device;
   });
 }
 
-bool changed_by_others(const LogDirectory& job, uint64_t job_id, const FileInfo& file,
-                       const std::vector<std::string>& paths) {
+Result<bool> changed_by_others(const LogDirectory& job, const FileInfo& file,
+                               const std::vector<std::string>& paths) {
   const auto seen = file.nodes ? seen_here(job, file) : std::nullopt;
   const auto mark = job.map(mark_name(file));
   if (file.nodes ? !seen : !mark.ok()) return false;
   auto target = find_target(file, paths);
-  if (!target.ok()) return false;
+  if (!target.ok()) return target.status();
   auto state = target.value()->state();
-  if (!state.ok()) return false;
+  if (!state.ok()) return state.status();
   if (!file.nodes) return changed_since((*mark.value()).bytes(), *state, this_boot());
-  const auto journal = Journal::changed_ns(Journal::path_of((*target)->path(), job_id, file.target.inode));
-  return state->mtime_ns > std::max(*seen, journal.value_or(0)) + kSeenMarginNs;
+  uint64_t newest = *seen;
+  // Another job's, too: its log of the same file is recovered as well.
+  for (const uint64_t other : Journal::jobs_beside((*target)->path(), file.target.inode)) {
+    const std::string journal = Journal::path_of((*target)->path(), other, file.target.inode);
+    newest = std::max(newest, Journal::changed_ns(journal).value_or(0));
+  }
+  return state->mtime_ns > newest + kSeenMarginNs;
 }
 
 Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log) {
-  if (file.nodes) return job.note_seen(seen_name(file));
+  if (file.nodes) {
+    // Where it cannot be said, as on a full medium, a repetition after an interruption asks for --force.
+    static_cast<void>(job.note_seen(seen_name(file)));
+    return {};
+  }
   if (!job.has(mark_name(file))) return {};
   auto medium = open_log(job.path(), Durability::always);
   if (!medium.ok()) return medium.status();

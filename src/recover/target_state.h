@@ -14,18 +14,17 @@ namespace pmio {
 std::string mark_name(const FileInfo& file);  // log/target_mark.h
 std::string seen_name(const FileInfo& file);  // log/last_seen.h, of recoveries
 
-// The file recorded, under the first path that leads to it.
-Result<std::unique_ptr<TargetFile>> find_target(const FileInfo& file, const std::vector<std::string>& paths);
-// Nothing has any of these names, in a directory that is there. Without the directory the file system may not
-// be mounted.
-bool is_gone(const std::vector<std::string>& paths);
+// The file recorded, under the first path that leads to it. Errors: as of open(2); invalid: another file.
+Result<std::unique_ptr<TargetFile>> find_target(const FileInfo& file, const std::vector<std::string>& paths,
+                                                bool to_write = true);
+// Nothing has any of these names, in the file system that the file was in, as far as its device tells.
+bool is_gone(const FileInfo& file, const std::vector<std::string>& paths);
 
-// Somebody has changed the file since its job last wrote it, as far as the job's mark tells
+// Whether somebody has changed the file since its job last wrote it, as far as the job's mark tells
 // (log/target_mark.h) or, of a file of several nodes, when job and recoveries were last seen
-// (log/last_seen.h). job_id: without the number of the node. Where it cannot be looked at, recover_file says
-// why.
-bool changed_by_others(const LogDirectory& job, uint64_t job_id, const FileInfo& file,
-                       const std::vector<std::string>& paths);
+// (log/last_seen.h). An error: it cannot be looked at.
+Result<bool> changed_by_others(const LogDirectory& job, const FileInfo& file,
+                               const std::vector<std::string>& paths);
 // The mark says that the file is being written, before recovery does, lest a repetition take it for a change.
 // Of a file of several nodes: that a recovery is at it now, which has to be said again every now and then.
 Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log);

@@ -1,6 +1,7 @@
 /* A file that a handle logs to, and what else happens to it: another handle that does not log looks for its
  * end, somebody who is not of the job writes it, a view or a mode cannot be served from the log. Checks
- * itself. Usage: beside DIRECTORY */
+ * itself. Usage: beside DIRECTORY [apart]; apart: no room is made by the MPI library, which may rewrite what
+ * is there (MPICH) or make too much (Open MPI). */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -121,6 +122,34 @@ static void ranks_differ_in_atomicity(void) {
 #endif
 }
 
+/* One rank makes room while another one writes, by a handle of its own: what is there stays. */
+static void room_is_made_beside_writes(int apart) {
+  enum { BYTES = 1 << 20, PLACES = 16, ROUNDS = 20 };
+  MPI_File file = MPI_FILE_NULL;
+  if (rank == 0) make_empty("room");
+  meet();
+  check(MPI_File_open(MPI_COMM_SELF, path_of("room"), MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS,
+        "open");
+  for (int round = 1; round <= ROUNDS; round++) {
+    meet();
+    if (rank == 0)
+      check((apart ? MPI_File_set_size : MPI_File_preallocate)(file, BYTES) == MPI_SUCCESS, "preallocate");
+    if (apart) meet();
+    for (int i = 0; i < PLACES && rank == 1; i++) {
+      write_int(file, BYTES / 4 / PLACES * i, round * 100 + i);
+      check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+    }
+    meet();
+    for (int i = 0; i < PLACES && ranks > 1; i++)
+      check(read_int(file, BYTES / 4 / PLACES * i) == round * 100 + i,
+            "what was written beside a preallocate");
+  }
+  MPI_Offset size = 0;
+  check(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == BYTES, "the size after a preallocate");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+  meet();
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   directory = argv[1];
@@ -129,5 +158,6 @@ int main(int argc, char** argv) {
   others_are_seen_after_a_sync();
   views_overlap();
   ranks_differ_in_atomicity();
+  room_is_made_beside_writes(argc > 2);
   return conclude();
 }

@@ -18,9 +18,10 @@ foreach(tag IN LISTS tags)
     # Fewer segments in the log than threads.
     pmio_add_script_test(threads.${level} ${tag} compare_runs.py --log-size 64K --program threads ${level} ${plain})
   endforeach()
-  foreach(program IN ITEMS names deleted handed_on beside resized hints)
+  foreach(program IN ITEMS names deleted handed_on resized hints)
     pmio_add_script_test(${program} ${tag} compare_runs.py --program ${program})
   endforeach()
+  pmio_add_script_test(beside ${tag} compare_runs.py --plain apart --program beside)
   pmio_add_script_test(largest ${tag} compare_runs.py --plain within --program largest)
   # MPICH ends a program whose handler is called for MPI_FILE_NULL.
   set(handlers file)

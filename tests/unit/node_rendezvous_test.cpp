@@ -48,9 +48,9 @@ TEST(Rendezvous, AllJoinOnePlace) {
   auto all = Rendezvous::create(job);
   ASSERT_TRUE(all.ok()) << all.status().message();
   Rendezvous::remove_name(job);
-  const auto join = [&](uint64_t inode, bool works) {
+  const auto join = [&](uint64_t inode, bool works, uint64_t processes = 7) {
     return (*all)->with_directory("/a", [&](const std::string&) -> Status {
-      PMIO_TRY((*all)->agree_on({1, inode, 0}));
+      PMIO_TRY((*all)->agree_on({1, inode, processes}));
       return works ? Status() : Status(Code::access, "not for you");
     });
   };
@@ -60,6 +60,9 @@ TEST(Rendezvous, AllJoinOnePlace) {
   const Status elsewhere = join(3, true);
   EXPECT_EQ(elsewhere.code(), Code::access);
   EXPECT_NE(elsewhere.message().find("'/a'"), std::string::npos) << elsewhere.message();
+  const Status alone = join(2, true, 8);
+  EXPECT_EQ(alone.code(), Code::access);
+  EXPECT_NE(alone.message().find("--pid"), std::string::npos) << alone.message();
 }
 
 // What Rendezvous::files_logged promises, at the moment when it is raised.

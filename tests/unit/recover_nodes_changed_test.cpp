@@ -117,6 +117,67 @@ TEST_P(NodesChanged, AnInterruptedRecoveryIsNoChange) {
   expect_recovered(after(all, 6));
 }
 
+// What a recovery has not written it does not take for its own.
+TEST_P(NodesChanged, ARecoveryThatCannotLookExcusesNoChange) {
+  die_long_ago();
+  changed(target, now_);
+  const std::string away = root + "/data-away";
+  std::filesystem::rename(target, away);
+  for (const uint32_t node : {0u, 1u}) EXPECT_EQ(try_node(node).result, FileResult::kept);
+  std::filesystem::rename(away, target);
+  for (const uint32_t node : {0u, 1u}) {
+    EXPECT_EQ(try_node(node).result, FileResult::kept);
+    EXPECT_FALSE(std::filesystem::exists(job(node) + "/seen-" + file_key(identity(target))));
+  }
+  for (const uint32_t node : {0u, 1u}) EXPECT_EQ(try_node(node, true).result, FileResult::restored);
+  expect_recovered(after(all, 6));
+}
+
+TEST_P(NodesChanged, ANodeThatHasNothingToBringInExcusesNoChange) {
+  std::erase_if(all, [](const Written& one) { return one.rank < 2; });
+  for (const bool begun : {false, true}) {
+    SCOPED_TRACE(begun);
+    for (const std::string& directory : directories_) std::filesystem::remove_all(directory);
+    write_file(target, {});
+    for (const uint32_t node : {0u, 1u}) crash(node, all, 0);
+    die_long_ago();
+    if (begun) {  // by the other node, whose recovery was killed, as long ago
+      ASSERT_TRUE(Journal::open(journal(), {1, 2, {2, 3}, {}}, 0).ok());
+      changed(journal(), now_ - kLongNs);
+    }
+    changed(target, now_);
+    EXPECT_EQ(try_node(0).result, FileResult::clean);
+    EXPECT_EQ(try_node(1).result, FileResult::kept);
+    EXPECT_TRUE(read_file(target).empty());
+    EXPECT_EQ(try_node(1, true).result, FileResult::restored);
+    expect_recovered(after(all, 6));
+  }
+}
+
+// Another job's log of the same file is brought in before, by another node.
+TEST_P(NodesChanged, WhatIsBroughtInOfAnotherJobIsNoChange) {
+  die_long_ago();
+  const NodePlace place{0, 2, {0, 1}, {}};
+  ASSERT_TRUE(Journal::open(Journal::path_of(target, kJob + 0x10000, identity(target).inode), place, 0).ok());
+  changed(target, now_);
+  for (const uint32_t node : {0u, 1u}) EXPECT_EQ(try_node(node).result, FileResult::restored);
+  std::filesystem::remove(Journal::path_of(target, kJob + 0x10000, identity(target).inode));
+  expect_recovered(after(all, 6));
+}
+
+// As on a full medium, which a recovery is to make room on.
+TEST_P(NodesChanged, ATimeThatCannotBeNotedKeepsNothing) {
+  die_long_ago();
+  for (const uint32_t node : {0u, 1u}) {
+    const std::string in_the_way = job(node) + "/seen-" + file_key(identity(target));
+    std::filesystem::create_directory(in_the_way);
+    EXPECT_EQ(try_node(node).result, FileResult::restored);
+    std::filesystem::remove(in_the_way);
+    ASSERT_TRUE(recover({.directory = directories_[node]}).ok());
+  }
+  expect_recovered(after(all, 6));
+}
+
 // What cannot be read as a time says nothing.
 TEST_P(NodesChanged, ATornTimeAccusesNobody) {
   for (const uint32_t node : {0u, 1u}) {

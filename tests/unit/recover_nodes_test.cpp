@@ -171,31 +171,45 @@ TEST_P(RecoverNodes, WhereOneHasNothingToBringIn) {
 TEST_P(RecoverNodes, WhereOneHasNothingToBringInAndCannotSaySo) {
   std::vector<Written> all = random_calls(6);
   std::erase_if(all, [](const Written& one) { return one.rank < 2; });
-  const std::string place = root + "/data-place", elsewhere = root + "/data-elsewhere";
-  std::filesystem::create_directory(place);
-  target = place + "/data";
+  // Another file system, "mounted" by a link.
+  std::string there = "/tmp/pmio-recover-XXXXXX";
+  ASSERT_NE(mkdtemp(there.data()), nullptr);
+  const std::string mounted = root + "/data-place";
+  std::filesystem::create_directory_symlink(there, mounted);
+  target = mounted + "/data";
   write_file(target, {});
   for (const uint32_t node : {0u, 1u}) crash(node, all, 0);
   recover_node(1);
-  std::filesystem::rename(place, elsewhere);
+  std::filesystem::remove(mounted);
+  struct stat here {};
+  ASSERT_EQ(stat(root.c_str(), &here), 0);
+  if (here.st_dev == identity(there).device) GTEST_SKIP() << "there is one file system only";
   auto refused = recover({.directory = directories_[0]});
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ(refused->jobs.at(0).files.at(0).result, FileResult::kept);
   EXPECT_FALSE(refused->complete_here());
-  std::filesystem::rename(elsewhere, place);
+  std::filesystem::create_directory_symlink(there, mounted);
   recover_node(0);
   EXPECT_TRUE(read_file(target) == after(all, 6));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(there), {}), 1);
+  std::filesystem::remove_all(there);
 }
 
 // Nobody waits for anything of a file that is gone.
 TEST_P(RecoverNodes, WhereOneHasNothingToBringInToAFileThatIsGone) {
+  if (GetParam() % 3 == 2) {
+    std::filesystem::create_directory(root + "/data-place");
+    target = root + "/data-place/data";
+    write_file(target, {});
+  }
   crash(0, {}, 0);
-  if (GetParam() % 2 == 0) {
+  if (GetParam() % 3 == 0) {
     std::filesystem::remove(target);
-  } else {
+  } else if (GetParam() % 3 == 1) {
     std::filesystem::rename(target, root + "/data-moved");
     write_file(target, {});
+  } else {
+    std::filesystem::remove_all(root + "/data-place");  // as a whole directory of results
   }
   auto report = recover({.directory = directories_[0]});
   ASSERT_TRUE(report.ok());

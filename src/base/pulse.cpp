@@ -1,0 +1,34 @@
+#include "base/pulse.h"
+
+#include <system_error>
+#include <utility>
+
+#include "base/quiet_thread.h"
+
+namespace pmio {
+
+Pulse::Pulse(std::chrono::nanoseconds every, std::function<void()> beat)
+    : every_(every), beat_(std::move(beat)) {
+  beat_();
+  try {
+    thread_ = quiet_thread([this] { loop(); });
+  } catch (const std::system_error&) {
+    // What it says is believed less, then.
+  }
+}
+
+Pulse::~Pulse() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  condition_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Pulse::loop() {
+  std::unique_lock lock(mutex_);
+  while (!condition_.wait_for(lock, every_, [this] { return stop_; })) beat_();
+}
+
+}  // namespace pmio

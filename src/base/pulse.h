@@ -1,0 +1,28 @@
+// Does something at once and then every now and then, by a thread that does nothing else, blocks all signals,
+// and sleeps otherwise. Where there can be no more threads it is done once.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace pmio {
+
+class Pulse {
+ public:
+  Pulse(std::chrono::nanoseconds every, std::function<void()> beat);
+  ~Pulse();  // joins
+
+ private:
+  void loop();
+  const std::chrono::nanoseconds every_;
+  const std::function<void()> beat_;
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pmio
