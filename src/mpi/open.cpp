@@ -35,7 +35,7 @@ std::string without_prefix(const std::string& name) {
     return word.size() == prefix.size() && strncasecmp(word.data(), prefix.data(), word.size()) == 0;
   };
   if (colon == name.size()) return name;
-  const std::string rest = name.substr(colon + 1);
+  std::string rest = name.substr(colon + 1);
   const auto* known = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), is_known);
   struct stat facts {};
   const bool is_name = stat(name.c_str(), &facts) == 0, is_rest = stat(rest.c_str(), &facts) == 0;
