@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/file_system.h"
 #include "medium/directory.h"
 
@@ -22,14 +23,7 @@ namespace {
 // Linux transfers at most this much per call; asking for more is not an error, but asks for a needless short
 // count.
 constexpr uint64_t kMostPerCall = 0x7ffff000;
-constexpr uint64_t kSecond = 1'000'000'000;  // ns
-constexpr size_t kDirectBytes = 4096;        // length and alignment of a read past the page cache
-
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec);
-}
+constexpr size_t kDirectBytes = 4096;  // length and alignment of a read past the page cache
 
 void count_call(std::atomic<uint64_t> (&classes)[3], uint64_t length) {
   classes[length <= 1024 ? 0 : length <= (1 << 20) ? 1 : 2].fetch_add(1, std::memory_order_relaxed);
@@ -64,8 +58,7 @@ Result<FileIdentity> identity_at(int directory, const char* path, int flags, con
   FileIdentity identity;
   identity.device = makedev(info.stx_dev_major, info.stx_dev_minor);
   identity.inode = info.stx_ino;
-  if ((info.stx_mask & STATX_BTIME) != 0)
-    identity.birth_ns = static_cast<uint64_t>(info.stx_btime.tv_sec) * kSecond + info.stx_btime.tv_nsec;
+  if ((info.stx_mask & STATX_BTIME) != 0) identity.birth_ns = to_ns(info.stx_btime);
   return identity;
 }
 
@@ -208,16 +201,15 @@ Result<FileState> TargetFile::state(bool fresh) const {
   const int flags = AT_EMPTY_PATH | (fresh ? AT_STATX_FORCE_SYNC : 0);
   if (statx(fd_, "", flags, STATX_SIZE | STATX_MTIME, &info) != 0)
     return Status::from_errno(errno, what("cannot examine", path_));
-  return FileState{info.stx_size,
-                   static_cast<uint64_t>(info.stx_mtime.tv_sec) * kSecond + info.stx_mtime.tv_nsec};
+  return FileState{info.stx_size, to_ns(info.stx_mtime)};
 }
 
 Result<FileState> TargetFile::set_back() const {
   auto before = state(true);
   if (!before.ok()) return before;
   const uint64_t earlier = before->mtime_ns - kSetBackNs;
-  const timespec times[] = {{0, UTIME_OMIT},
-                            {static_cast<time_t>(earlier / kSecond), static_cast<long>(earlier % kSecond)}};
+  const timespec times[] = {
+      {0, UTIME_OMIT}, {static_cast<time_t>(earlier / kSecondNs), static_cast<long>(earlier % kSecondNs)}};
   if (futimens(fd_, times) != 0) return Status::from_errno(errno, what("cannot set the times of", path_));
   auto after = state(true);
   if (after.ok() && after->mtime_ns >= before->mtime_ns)
@@ -230,10 +222,10 @@ Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
   const auto* from = static_cast<const std::byte*>(data);
   while (length > 0) {
     const uint64_t ask = length < kMostPerCall ? length : kMostPerCall;
-    const uint64_t start = now_ns();
+    const uint64_t start = monotonic_ns();
     const ssize_t n = pwrite(fd_, from, ask, static_cast<off_t>(offset));
     const int error = errno;
-    add(counters_.write_ns, now_ns() - start);
+    add(counters_.write_ns, monotonic_ns() - start);
     count_call(counters_.writes, ask);
     if (n < 0 && error == EINTR) continue;
     if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
@@ -249,10 +241,10 @@ Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
 Status TargetFile::write_parts(uint64_t offset, std::span<iovec> parts, uint64_t length) {
   if (!in_file_range(offset, length)) return Status::from_errno(EFBIG, what("cannot write to", path_));
   while (length > 0) {
-    const uint64_t start = now_ns();
+    const uint64_t start = monotonic_ns();
     const ssize_t n = pwritev(fd_, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(offset));
     const int error = errno;
-    add(counters_.write_ns, now_ns() - start);
+    add(counters_.write_ns, monotonic_ns() - start);
     count_call(counters_.writes, length);
     if (n < 0 && error == EINTR) continue;
     if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
@@ -296,10 +288,10 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
   auto* to = static_cast<std::byte*>(data);
   while (*got < length) {
     const uint64_t ask = length - *got < kMostPerCall ? length - *got : kMostPerCall;
-    const uint64_t start = now_ns();
+    const uint64_t start = monotonic_ns();
     const ssize_t n = pread(fd_, to + *got, ask, static_cast<off_t>(offset + *got));
     const int error = errno;
-    add(counters_.read_ns, now_ns() - start);
+    add(counters_.read_ns, monotonic_ns() - start);
     count_call(counters_.reads, ask);
     if (n < 0 && error == EINTR) continue;
     if (n < 0) return Status::from_errno(error, what("cannot read from", path_));

@@ -3,7 +3,8 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <ctime>
+
+#include "base/clock.h"
 
 namespace pmio {
 
@@ -16,12 +17,6 @@ std::optional<uint64_t> parse_last_seen(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof stored) return {};
   std::memcpy(stored.data(), bytes.data(), sizeof stored);
   return stored == last_seen(stored[1]) ? std::optional(stored[1]) : std::nullopt;
-}
-
-uint64_t realtime_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 bool note_seen(int fd) {

@@ -24,8 +24,6 @@ LastSeen last_seen(uint64_t realtime_ns);
 // nullopt: nothing is said, or torn.
 std::optional<uint64_t> parse_last_seen(std::span<const std::byte> bytes);
 
-uint64_t realtime_ns();
-
 // Writes "now" to the beginning of a file. False: it could not.
 bool note_seen(int fd);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "extent/strided_copy.h"
 #include "log/segment.h"
 #include "medium/streaming_copy.h"
@@ -14,19 +15,13 @@ namespace pmio {
 
 namespace {
 
-uint64_t now_ns(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 // Random, never 0, and with other record seeds than the generation before, whose records still lie in the
 // region.
 uint64_t fresh_salt(uint64_t old_salt) {
   uint64_t salt = 0;
   do {
     if (getrandom(&salt, sizeof salt, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof salt))
-      salt = now_ns(CLOCK_REALTIME) * 0x9e3779b97f4a7c15 ^ now_ns(CLOCK_MONOTONIC);
+      salt = realtime_ns() * 0x9e3779b97f4a7c15 ^ monotonic_ns();
   } while (salt == 0 || record_seed(salt, 0) == record_seed(old_salt, 0));
   return salt;
 }
@@ -44,8 +39,8 @@ SegmentHeader make_header(const Region& region, const SegmentIdentity& identity)
   header.rank = identity.rank;
   header.slot = identity.slot;
   header.target = identity.target;
-  header.start_ns = now_ns(CLOCK_MONOTONIC);
-  header.start_realtime_ns = now_ns(CLOCK_REALTIME);
+  header.start_ns = monotonic_ns();
+  header.start_realtime_ns = realtime_ns();
   header.ranks = identity.ranks;
   header.path_length = static_cast<uint32_t>(identity.path.size());
   std::memcpy(header.path, identity.path.data(), identity.path.size());

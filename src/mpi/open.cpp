@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clock.h"
 #include "mpi/agree.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
@@ -15,7 +16,6 @@
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
 #include "mpi/start_logging.h"
-#include "node/control.h"
 
 namespace pmio {
 namespace {

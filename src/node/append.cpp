@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/atomic_max.h"
+#include "base/clock.h"
 #include "base/prefetch.h"
 #include "log/call_stamp.h"
 #include "node/background.h"

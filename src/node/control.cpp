@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <ctime>
 #include <string>
 
+#include "base/clock.h"
 #include "drain/run.h"
 
 namespace pmio {
@@ -69,12 +69,6 @@ std::string file_key(const FileIdentity& identity) {
   char key[40];
   std::snprintf(key, sizeof key, "%" PRIx64 "-%" PRIx64, identity.device, identity.inode);
   return key;
-}
-
-uint64_t monotonic_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
 RunTable& copy_runs(FileControl& control) {

@@ -228,8 +228,6 @@ constexpr uint32_t segment_number(uint32_t rank, uint32_t cell) { return rank <<
 constexpr uint32_t segment_rank(uint32_t number) { return number >> 12; }
 constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
 
-uint64_t monotonic_ns();
-
 // index_mutex held.
 inline RunTable& run_table(FileControl& control) {
   return control.run_tables[control.runs_version.load(std::memory_order_relaxed) % 2];

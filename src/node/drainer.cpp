@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/clock.h"
 #include "node/round_runs.h"
 
 namespace pmio {

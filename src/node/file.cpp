@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "node/background.h"
 #include "node/file_impl.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/clock.h"
 #include "drain/search.h"
 #include "log/segment.h"
 

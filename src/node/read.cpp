@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/copy.h"
 #include "base/prefetch.h"
 #include "node/file_impl.h"

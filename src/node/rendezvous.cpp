@@ -85,8 +85,9 @@ Status Rendezvous::agree_on(const JobPlace& place) {
     return {Code::access,
             "the ranks of this node have process numbers of their own each, so that none would know which of "
             "the others lives: let their containers share them (--pid=host)"};
+  const std::string named = memory_->directory;
   return {Code::access,
-          "'" + std::string(memory_->directory) +
+          "'" + named +
               "' is not the same directory for all ranks of this node: name one in PMIO_DIR that is shared "
               "by their containers"};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/clock.h"
 #include "drain/blocks.h"
 #include "node/control.h"
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "medium/directory.h"
 
 namespace pmio {
@@ -21,7 +22,6 @@ constexpr uint64_t kMagic = 0x314e524a4f494d50;  // "PMIOJRN1"
 constexpr uint32_t kBegin = 1, kClaims = 2, kDone = 3;
 constexpr int kMostAttempts = 1000;
 constexpr useconds_t kPauseMicroseconds = 10'000;
-constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr size_t kMostClaims = 1 << 16;    // of a chunk
 constexpr size_t kMostMembers = 64 << 20;  // bytes
 
@@ -257,8 +257,7 @@ std::vector<Journal::WaitedFor> Journal::waits_for() const {
 std::optional<uint64_t> Journal::changed_ns(const std::string& path) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0 || facts.st_uid != geteuid()) return {};
-  return static_cast<uint64_t>(facts.st_mtim.tv_sec) * kSecondNs +
-         static_cast<uint64_t>(facts.st_mtim.tv_nsec);
+  return to_ns(facts.st_mtim);
 }
 
 void Journal::note_change() { static_cast<void>(futimens(file_.get(), nullptr)); }

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "failing_pwrite.h"
 #include "log/last_seen.h"
 #include "node/control.h"

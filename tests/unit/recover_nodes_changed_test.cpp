@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "log/last_seen.h"
 #include "recover_nodes_fixture.h"
 
 namespace pmio::test {
 namespace {
 
-constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr uint64_t kLongNs = 2 * kSeenMarginNs;
 
 class NodesChanged : public RecoverNodes {
