@@ -38,7 +38,7 @@ struct Handle {
   Hints hints;
   LibraryHints library_hints;
   std::shared_ptr<File> file;         // null where the handle never logged
-  int64_t largest_bytes = INT64_MAX;  // TargetFile::largest_bytes
+  int64_t largest_bytes = INT64_MAX;  // TargetFile::largest_bytes, where it may write
   std::atomic<bool> logs{false};
 
   // Where it never logged: the file that was opened, if it could be told, and Process::files_logged of a

@@ -221,7 +221,7 @@ void start_logging(Handle& handle, MPI_Comm comm) {
     return;
   }
   handle.file = std::move(mine.file);
-  handle.largest_bytes = handle.file->target().largest_bytes();
+  if (handle.can_write()) handle.largest_bytes = handle.file->target().largest_bytes();
   handle.open = handle.file->add_open(static_cast<uint64_t>(all.number), static_cast<uint32_t>(handle.ranks),
                                       static_cast<uint32_t>(handle.rank));
   if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = -all.minus_size;

@@ -145,7 +145,7 @@ static void deleted_links(void) {
 }
 
 /* A word before a colon says how to open the rest, or is a part of the name, or is an error: as the library
- * has it. Each name's file is made first, or not. */
+ * has it. */
 static void prefixed_names(void) {
   static const char* const kPrefixed[] = {"ufs:a",     "UFS:b",   "t1:c",    "x:d",
                                           "nfs:sub/e", "t1:made", "ufs:made"};
