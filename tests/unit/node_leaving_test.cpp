@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "failing_pwrite.h"
 #include "log/last_seen.h"
+#include "medium/registry.h"
 #include "node/control.h"
 #include "node/neighbours.h"
 #include "node_fixture.h"
@@ -295,6 +296,29 @@ TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
   }
   for (const std::string& log : logs) recover_all(log);
   EXPECT_EQ(contents(place.path), std::vector<std::byte>(20, std::byte{'A'}));
+}
+
+// Who finds that it is in another place than the others leaves their note of where the log is.
+TEST(Leaving, WhoDoesNotSuitTakesNoNoteAway) {
+  Place place;
+  const Scratch elsewhere;
+  auto job = join(place, 0, 2, kLog, false);
+  JobOptions options = job->options();
+  options.directory = elsewhere.log_;
+  options.rank = 1;
+  JobPlace asked;
+  options.suits = [&asked](const JobPlace& where) {
+    asked = where;
+    return Status(Code::access, "not here");
+  };
+  EXPECT_EQ(Job::join(options).status().message(), "not here");
+  EXPECT_NE(asked, JobPlace());
+  EXPECT_NE(asked, job->place());
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere.log_));
+  const auto noted = Registry::find()->list();
+  ASSERT_TRUE(noted.ok());
+  ASSERT_EQ(noted.value().size(), 1u);
+  EXPECT_EQ(noted.value()[0].job, options.id);
 }
 
 // By which recovery tells what the job has changed from what somebody else has later.
