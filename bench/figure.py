@@ -50,7 +50,7 @@ def main():
     for axes, phase in zip(panels, PANELS):
         draw(axes, phase, results["results"])
     panels[0].legend(ncols=len(LABELS), fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.08))
-    where = f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS, 1 Gbit/s"
+    where = f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS on {results['servers']}, 1 Gbit/s"
     figure.suptitle(f"{where}: medians of {results['repetitions']}", fontsize=11)
     metadata = {"Date": None} if sys.argv[2].endswith(".svg") else {}
     figure.savefig(sys.argv[2], metadata=metadata)

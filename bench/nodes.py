@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of repetitions.
 
-16 ranks on 4 compute hosts, some storage hosts, links of 1 Gbit/s, MooseFS. All contestants run with the same settings, and with
-their MPI libraries' polling turned into short sleeps (testbed/README.md). Time-to-log is the time in the write calls,
-time-to-file that plus the close; reads are collective, before the close, of what another rank of the same node wrote; the
-drain is what the close writes, and is compared with one sequential dd per host, all at once. Overlap: the program computes as
-long as its drain took when it did not, between writing and closing; what it sees of both is compared with its writing alone.
+16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts, so that theirs are the links that limit, as at most
+sites. All contestants run with the same settings, and with their MPI libraries' polling turned into short sleeps
+(testbed/README.md). Time-to-log is the time in the write calls, time-to-file that plus the close; reads are collective, before the
+close, of what another rank of the same node wrote; the drain is what the close writes, and is compared with one sequential dd per
+host, all at once. Overlap: the program computes as long as its drain took when it did not, between writing and closing; what it
+sees of both is compared with its writing alone.
 Slow contestants write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
-  bench/nodes.py --servers 2 --contestant pmio      only how fast it drains where the storage hosts' links are the limit
+  bench/nodes.py --servers 3 --contestant pmio      only how fast it drains where what crosses between the nodes is the limit
 """
 
 import argparse
@@ -188,11 +189,11 @@ def parse_options():
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
     parser.add_argument("--contestant", action="append", choices=CONTESTANTS, help="only these, and pmio")
-    parser.add_argument("--servers", type=int, default=3, help="storage hosts")
+    parser.add_argument("--servers", type=int, default=2, help="storage hosts")
     parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
     parser.add_argument("--log-size", default="256M", help="of a rank, in pmio's log")
     parser.add_argument("--dd-mib", type=int, default=DD // MIB, help="of each host's dd")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds of one run")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds of one run")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
     options = parser.parse_args()
