@@ -12,6 +12,9 @@
 
 namespace pmio {
 
+// Every process of a job holds a shared flock on it.
+constexpr const char* kAlive = "alive";
+
 // How often they say so, and by how much the file may be younger than what they have said last: for the time
 // until the next, what a node's crash loses of its page cache, and clocks that differ.
 constexpr uint64_t kSeenEveryNs = 20'000'000'000;

@@ -41,7 +41,7 @@ static std::string job_directory(const std::string& directory, uint64_t id) {
 // Shared flock on `alive`. A recovery that sees the directory before the lock is there may remove it again,
 // so the file that was locked must still be the one in the directory.
 static Result<int> declare_alive(const std::string& directory) {
-  const std::string path = directory + "/alive";
+  const std::string path = directory + "/" + kAlive;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Status::from_errno(errno, "cannot create '" + path + "'");
   struct stat here {};
@@ -101,10 +101,15 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
 }
 
 // Removes what a job leaves when all its files are complete.
-static void remove_job_directory(Medium& medium) {
-  if (auto names = medium.list(); names.ok()) {
-    for (const std::string& name : *names) (void)medium.remove(name);
-  }
+static void remove_files(Medium& medium) {
+  auto names = medium.list();
+  if (!names.ok()) return;
+  for (const std::string& name : *names)
+    if (name != kAlive) (void)medium.remove(name);
+}
+
+static void remove_directory(Medium& medium) {
+  (void)medium.remove(kAlive);
   rmdir(medium.directory().c_str());
 }
 
@@ -131,10 +136,16 @@ Job::Impl::~Impl() {
   if (alive_fd < 0) return;
   // Turning the shared lock into an exclusive one succeeds for the last process only.
   if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && !log_is_kept() && !dead_left_undrained()) {
-    if (dram != nullptr) remove_job_directory(*dram);
-    remove_job_directory(*medium);
+    if (dram != nullptr) {
+      remove_files(*dram);
+      remove_directory(*dram);
+    }
+    // A process that is killed here leaves what recovery removes, or an empty directory: never a note of a
+    // log that is gone.
+    remove_files(*medium);
     // Else another process of the job may have its log elsewhere.
     if (auto registry = Registry::find(); is_noted && registry.ok()) (void)registry->remove(options.id);
+    remove_directory(*medium);
   }
   flock(alive_fd, LOCK_UN);  // a process that the program has forked may have the descriptor, too
   close(alive_fd);

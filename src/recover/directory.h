@@ -80,6 +80,5 @@ class LogDirectory {
 };
 
 constexpr const char* kRecoverLock = "recover.lock";
-constexpr const char* kAlive = "alive";
 
 }  // namespace pmio

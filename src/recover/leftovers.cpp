@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "log/last_seen.h"
 #include "recover/scan.h"
 
 namespace pmio {

@@ -10,6 +10,8 @@
 
 #include "base/pulse.h"
 #include "log/last_seen.h"
+#include "medium/job_name.h"
+#include "medium/registry.h"
 #include "node/control.h"
 #include "recover/journal.h"
 #include "recover/replay.h"
@@ -302,6 +304,10 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
   for (const std::string& entry : *names) {
     if (entry != kAlive) PMIO_TRY(job.remove(entry));
   }
+  // Now: not earlier, as whoever is killed before leaves a log that is to be found, and not later, when it
+  // would be a note of one that is gone.
+  const auto job_id = job_of(name);
+  if (auto registry = Registry::find(); registry.ok() && job_id) static_cast<void>(registry->remove(*job_id));
   // While it is locked: a process that waits for this lock finds that the name is gone (FileLock).
   PMIO_TRY(job.remove(kAlive));
   PMIO_TRY(parent.remove_directory(name));

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "log/last_seen.h"
 #include "medium/job_name.h"
-#include "medium/registry.h"
 #include "recover/recover_file.h"
 #include "recover/spanning.h"
 #include "recover/target_state.h"
@@ -80,6 +80,8 @@ Result<std::vector<Job>> look_at_jobs(const std::string& directory, std::vector<
       jobs.push_back({std::move(opened).value(), std::move(info), {}});
     else if (opened.status().code() == Code::access)
       refused->push_back(refused_job(*parent, info.name, opened.status()));
+    else if (opened.status().system_errno() != ENOENT)
+      return opened.status();
   }
   return jobs;
 }
@@ -160,15 +162,10 @@ class Run {
     if (!options_.dry_run && !damaged && !kept && (selection_.everything() || !outcome.files.empty())) {
       auto removed = remove_finished_job(parent_, job->info.name, job->directory);
       outcome.removed = removed.ok() && *removed;
-      if (outcome.removed) forget(job->info.id);
     }
     for (FileInfo& file : job->info.files)
       file.segments.clear();  // unmapped; the paths may still be asked for
     return outcome;
-  }
-
-  static void forget(uint64_t job) {
-    if (auto registry = Registry::find(); registry.ok()) static_cast<void>(registry->remove(job));
   }
 
   // Newer bytes must not come before older ones: a later repetition would put the older ones on top.

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "drain/target.h"
+#include "log/last_seen.h"
 #include "log/target_mark.h"
 #include "medium/job_name.h"
 #include "node/control.h"
