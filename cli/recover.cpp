@@ -333,8 +333,9 @@ void add_recover(CLI::App& app) {
   command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
-      "May be interrupted and repeated. Exit status: 0 all is restored or nothing was missing, 1 something "
-      "is kept, refused, damaged or lost, or options do not go together, 2 usage, 3 as 0 on this node, but "
+      "May be interrupted and repeated. Exit status: 0 all is restored or nothing was missing (--consistent: "
+      "what was left out is still in the log; --dry-run: nothing would be refused), 1 something is kept, "
+      "refused, damaged or lost, or options do not go together, 2 usage, 3 as 0 on this node, but "
       "other nodes' logs are not in yet.");
   command->callback([options, directory] {
     options->directory_given = directory->count() > 0;

@@ -95,8 +95,8 @@ struct LogRecord {
   uint64_t length;        // data bytes, > 0
   uint64_t block_length;  // == length for an extent
   uint64_t stride;        // 0 for an extent
-  uint64_t
-      stamp_ns;  // order: CLOCK_MONOTONIC of the writing call; later wins, ties: higher rank, later record
+  uint64_t stamp_ns;  // order: CLOCK_MONOTONIC of the writing call, or log/call_stamp.h; later wins, ties:
+                      // higher rank, later record
   uint32_t data_position;    // in units of kDataAlignment from the start of the segment
   uint32_t collective_call;  // number of the collective write call on its handle, from 1; kIndependent: of
                              // the last one before it, 0: none

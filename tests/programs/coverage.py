@@ -39,7 +39,8 @@ What happens to a call on a file that is logged:
 
 On a file that is not logged ([semantics.md](semantics.md)) everything is handed on, after draining what it must see. Conversions
 of handles (`MPI_File_c2f`, `MPI_File_f2c`) and the functions for error handlers are not here: pmio's files and requests are the
-library's own, and its functions do what is wanted.
+library's own, and its functions do what is wanted. pmio stands before `MPI_File_create_errhandler` alone, so that what a handler calls
+counts as the program's: for the first 64 handler functions of a process.
 
 A column is an MPI. `C`, `f` (`mpif.h`), `u` (`use mpi`), `8` (`mpi_f08`): a test program called the function in that binding,
 under pmio, and it arrived. `-`: this MPI has no such function. The wheels of MPICH 5.0 and Open MPI 5.0 have no Fortran, Intel's
