@@ -6,10 +6,18 @@
 
 namespace pmio {
 
+// Connections to each leader, at most: for questions, drains, and the streams of a round.
+constexpr uint64_t kOfALeader = 16, kOfARank = 2;
+constexpr uint64_t kSpare = 64;  // for strangers, and for those that come again before the old ones are gone
+
 Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options) {
   std::unique_ptr<Cluster> cluster(new Cluster(options));
+  const uint64_t to_others = options.place.nodes * (options.leader ? kOfALeader : kOfARank);
+  const uint64_t from_others =
+      options.leader ? job.options().ranks + options.place.nodes * kOfALeader + kSpare : 0;
+  PMIO_TRY(job.reserve_descriptors(to_others + from_others));
   if (!options.leader) return cluster;
-  auto service = Service::start(job, options.interface, options.token, options.place.node);
+  auto service = Service::start(job, options.interface, options.token, options.place.node, from_others);
   if (!service.ok()) return service.status();
   cluster->service_ = std::move(service).value();
   return cluster;

@@ -7,13 +7,15 @@
 namespace pmio {
 
 Result<std::unique_ptr<Service>> Service::start(Job& job, const std::string& interface,
-                                                const PeerToken& token, uint32_t node) {
+                                                const PeerToken& token, uint32_t node,
+                                                size_t most_connections) {
   std::unique_ptr<Service> service(new Service(job, node));
   auto server = PeerServer::start(
       interface, token,
       [raw = service.get()](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
         raw->handle(kind, payload, std::move(reply));
-      });
+      },
+      most_connections);
   if (!server.ok()) return server.status();
   service->server_ = std::move(server).value();
   return service;

@@ -18,7 +18,8 @@ class Service {
  public:
   // Listens at once; answers once `connect` has said who the others are.
   static Result<std::unique_ptr<Service>> start(Job& job, const std::string& interface,
-                                                const PeerToken& token, uint32_t node);
+                                                const PeerToken& token, uint32_t node,
+                                                size_t most_connections);
   PeerAddress address() const { return server_->address(); }
   void connect(const Leaders& leaders);
   ~Service();

@@ -165,9 +165,9 @@ struct FileControl {
   // How often the target has been cut. On a cache line that is seldom written, for every write looks at it.
   alignas(64) std::atomic<uint64_t> truncations;
   // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
-  // the log, or somebody has written without asking, or changed the size; counted by whoever hears of it, who
-  // must not wait for those that make use of it: they may just be asking another node.
-  // foreign_leases: how often another node has asked before it logged independent writes. clock: of the
+  // the log, or somebody has written without asking, or changed the size, or may have, at a sync; counted by
+  // whoever hears of it, who must not wait for those that make use of it: they may just be asking another
+  // node. foreign_leases: how often another node has asked before it logged independent writes. clock: of the
   // stamps (log/call_stamp.h); raised by whoever hears of a later one.
   alignas(64) Unsynced unsynced;
   Leases leases;

@@ -91,11 +91,15 @@ Status File::sync() {
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
   PMIO_TRY(impl_->drain_log(false));
+  if (spans_nodes()) PMIO_TRY(impl_->meet_nodes_everywhere(false));
   if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
-  if (spans_nodes())
+  if (spans_nodes()) {
     impl_->others_know(impl_->state_to_know());
-  else
+    // What is read from now on is read anew (see_what_others_did).
+    impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  } else {
     see_what_others_did();
+  }
   count(impl_->job->counters.sync_ns, monotonic_ns() - start);
   return {};
 }

@@ -112,7 +112,7 @@ class File {
   // The same of all nodes, up to where this rank has come, and what they have written past their logs is
   // synced. will_write: this rank is about to write past its own.
   Status drain_all_nodes(bool will_write);
-  // drain, and the target synced to its storage.
+  // drain, or drain_all_nodes, and the target synced to its storage.
   Status sync();
   // What is in the target is on its storage.
   Status sync_target();

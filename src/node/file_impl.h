@@ -42,6 +42,7 @@ struct Job::Impl {
   std::unique_ptr<SegmentPool> pool;
   std::unique_ptr<SegmentMap> map;
   Counters counters;
+  uint64_t reserved_descriptors = 0;
   std::mutex files_mutex;
   std::map<std::string, std::weak_ptr<File>> files;  // by file_key
   // Those whose close could not drain them, until the end of the job: whoever opens them again goes on with
@@ -144,7 +145,8 @@ struct File::Impl {
   Survey others;       // what they hold
   SurveyAnswers told;  // what they have been told of this node's log; under read_mutex
   std::atomic<uint64_t> number{0};
-  std::atomic<uint64_t> only_started{0};  // of these the last whose beginning waits for nobody
+  std::atomic<uint64_t> only_started{0};  // the last collective call whose beginning waits for nobody
+  std::atomic<uint64_t> last_waiting{0};  // the last one that may wait for all ranks
   std::mutex call_mutex;  // held from begin_call to end_call: records and ends of calls come in their order
 
   struct Watch {  // the background thread's
@@ -268,6 +270,7 @@ struct File::Impl {
   // Waits until no other node holds undrained bytes of the ranges, of those that are there by now. *end: of
   // the file.
   Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
+  Status meet_nodes_everywhere(bool will_write);
   // The same for the next bytes of a cursor, before they are read.
   Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
   // How often other nodes may have changed the file; never less than before.

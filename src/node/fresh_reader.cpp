@@ -44,6 +44,7 @@ Status FreshReader::fetch_into_buffer(uint64_t offset, uint64_t length) {
 
 Status FreshReader::read(uint64_t offset, void* data, uint64_t length, uint64_t* got) {
   const bool follows = offset == next_;
+  if (offset < next_) forget_ahead();  // who reads something again wants to know whether it has changed
   next_ = offset + length;
   auto* to = static_cast<std::byte*>(data);
   for (*got = 0; *got < length;) {

@@ -3,7 +3,7 @@
 // Where the file system runs in user space the pages are neither looked at nor filled (O_DIRECT): to drop
 // them first is not enough, as the kernel keeps those that somebody just looks at or writes. Elsewhere they
 // are dropped before each read. What small reads that follow each other will want next is read along with
-// them.
+// them; nothing is given twice.
 //
 // Threads: one at a time. Errors: as of pread(2).
 #pragma once

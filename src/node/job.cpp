@@ -21,6 +21,7 @@
 namespace pmio {
 
 constexpr char kKeepMark[] = "undrained";
+constexpr uint64_t kDescriptorsOfTheProgram = 256;  // at least
 constexpr uint64_t kLargestDefault = uint64_t{1} << 30;
 constexpr uint64_t kSmallestDefault = 16 << 20;
 
@@ -271,13 +272,30 @@ Status Job::require_descriptors() const {
   const int lowest_free = fcntl(impl_->alive_fd, F_DUPFD_CLOEXEC, 0);
   if (lowest_free >= 0) close(lowest_free);
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-      (lowest_free >= 0 && static_cast<rlim_t>(lowest_free) < limit.rlim_cur / 4)) {
+      (lowest_free >= 0 &&
+       static_cast<rlim_t>(lowest_free) <
+           impl_->reserved_descriptors + (limit.rlim_cur - impl_->reserved_descriptors) / 4)) {
     return {};
   }
   return {Code::no_space,
           "a quarter of the " + std::to_string(limit.rlim_cur) +
               " file descriptors that a process may have is in use: raise 'ulimit -n' to log more "
               "files at once"};
+}
+
+Status Job::reserve_descriptors(uint64_t more) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return Status::from_errno(errno, "cannot ask for 'ulimit -n'");
+  const rlim_t wanted = limit.rlim_cur + more;
+  if (limit.rlim_max < more + kDescriptorsOfTheProgram)
+    return {Code::no_space, std::to_string(more) +
+                                " connections to the job's other ranks need 'ulimit -Hn' to be " +
+                                std::to_string(more + kDescriptorsOfTheProgram) + " at least; it is " +
+                                std::to_string(limit.rlim_max)};
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return Status::from_errno(errno, "cannot raise 'ulimit -n'");
+  impl_->reserved_descriptors = more;
+  return {};
 }
 
 Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std::string& path) {

@@ -79,10 +79,14 @@ class Job {
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.
   Result<std::shared_ptr<File>> open(const OpenOptions& options);
-  // no_space: a quarter of the file descriptors that this process may have is in use. The rest is the
+  // no_space: a quarter of the file descriptors that this process may have, beside those that are reserved,
+  // is in use. The rest is the
   // program's and its MPI library's: a further file should not be logged, which takes one descriptor more
   // than it takes without.
   Status require_descriptors() const;
+  // So many more than the program and the files need are to be open; where the process's limit is too low for
+  // that it is raised. no_space: it cannot be raised so far.
+  Status reserve_descriptors(uint64_t more);
   // The open file of that identity in this process or, if only other local ranks have it, attached now by
   // path; nullptr if no rank of the job has it open. An error: some rank has, but it cannot be attached.
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);

@@ -16,6 +16,7 @@ namespace pmio {
 
 constexpr useconds_t kPollMicroseconds = 50;
 constexpr int kPollsPerLook = 1000;
+constexpr unsigned kQuestionsForNobody = 3;
 constexpr size_t kMostRanges = 32768;  // in one question
 constexpr uint64_t kStagingBytes = 1 << 20;
 constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a range is taken to be cached
@@ -76,9 +77,11 @@ Status File::join_nodes(const Agreed& all) {
     impl_->control->synced_elsewhere.start_over();
     impl_->compare();
   }
-  impl_->cell->begun.store(all.last_call, std::memory_order_release);
-  impl_->cell->completed.store(all.last_call, std::memory_order_release);
+  // Of a file that is open already a rank may have begun a nonblocking call, before this open or after it.
   if (first) {
+    impl_->cell->begun.store(all.last_call, std::memory_order_release);
+    impl_->cell->completed.store(all.last_call, std::memory_order_release);
+    impl_->last_waiting.store(all.last_call, std::memory_order_relaxed);
     impl_->control->known_size.store(all.size, std::memory_order_release);
     impl_->number.store(all.number, std::memory_order_release);
     // What a handle that is handed on has to know of, other nodes may log from now on.
@@ -91,8 +94,8 @@ Status File::join_nodes(const Agreed& all) {
 void File::begin_call(bool may_wait) {
   impl_->call_mutex.lock();
   impl_->cell->begun.store(impl_->cell->begun.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (!may_wait)
-    impl_->only_started.store(impl_->cell->begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  (may_wait ? impl_->last_waiting : impl_->only_started)
+      .store(impl_->cell->begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void File::end_call() {
@@ -143,12 +146,16 @@ Status File::Impl::drain_log(bool room) {
 
 Status File::drain_all_nodes(bool will_write) {
   PMIO_TRY(drain());
-  if (!spans_nodes() || impl_->number == 0) return {};
-  const Vector all{0, INT64_MAX, 0, 1};
-  uint64_t end = 0;
-  PMIO_TRY(impl_->meet_nodes({&all, 1}, will_write, &end));
+  if (!spans_nodes()) return {};
+  PMIO_TRY(impl_->meet_nodes_everywhere(will_write));
   impl_->others_know({});
   return {};
+}
+
+Status File::Impl::meet_nodes_everywhere(bool will_write) {
+  const Vector all{0, INT64_MAX, 0, 1};
+  uint64_t end = 0;
+  return number == 0 ? Status() : meet_nodes({&all, 1}, will_write, &end);
 }
 
 Status File::Impl::drain_what_can_be() {
@@ -174,7 +181,9 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
     }
   }
   CallStamp upto = last_stamp_of(finished);
-  for (bool again = false;; again = true) {
+  // Ranks need not come to a call that was only started, unless what it has written is what is asked for.
+  const uint64_t waiting = std::min(finished, last_waiting.load(std::memory_order_relaxed));
+  for (unsigned asked = 0;; asked++) {
     bool held = false;
     if (will_write) PMIO_TRY(answer(upto, ranges, true, &held));
     const auto answers = neighbours->ask(number, upto, ranges,
@@ -186,7 +195,7 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
     // What others go on to log independently is nothing that this rank has learnt of.
     const uint64_t clock = std::max(answers.value().clock, control->clock.load(std::memory_order_seq_cst));
     upto = std::min(upto, call_stamp(finished, std::min(clock, kLastClock)));
-    PMIO_TRY(neighbours->drain(number, finished, again));
+    PMIO_TRY(neighbours->drain(number, asked < kQuestionsForNobody ? waiting : finished, asked > 0));
   }
 }
 

@@ -68,12 +68,14 @@ class PeerServer::Impl {
 };
 
 Result<std::unique_ptr<PeerServer>> PeerServer::start(const std::string& interface_or_address,
-                                                      const PeerToken& token, Handler handler) {
+                                                      const PeerToken& token, Handler handler,
+                                                      size_t most_connections) {
   auto address = service_address(interface_or_address);
   if (!address.ok()) return address.status();
   auto listener = listen_at(&address.value());
   if (!listener.ok()) return listener.status();
-  auto service = PeerService::create(std::move(listener.value()), token, std::move(handler));
+  auto service =
+      PeerService::create(std::move(listener.value()), token, std::move(handler), most_connections);
   if (!service.ok()) return service.status();
   auto impl = std::make_unique<Impl>(*address, std::move(service.value()));
   PMIO_TRY(impl->failed());

@@ -4,7 +4,8 @@
 // while a frame is on its way, in either direction, seconds with less than kSlowBytes may not outnumber the
 // others by more than kFrameSeconds; who is slower is disconnected. (Seconds in which this process was
 // stopped don't count.) Memory: kMaxBuffered for requests larger than kSmallPayload, as much for such
-// answers, and two kSmallPayload for each of kMaxConnections; who comes then waits in the kernel's queues.
+// answers, and two kSmallPayload for each connection; who comes when there are most_connections waits in the
+// kernel's queues.
 //
 // The address is one of this host's, never all; Linux answers on it through any of its interfaces. Traffic is
 // neither encrypted nor signed (peer/frame.h).
@@ -23,7 +24,7 @@
 
 namespace pmio {
 
-constexpr size_t kMaxConnections = 4096;
+constexpr size_t kMaxConnections = 4096;  // where the caller knows no better
 constexpr size_t kSmallPayload = size_t{16} << 10;
 constexpr size_t kMaxBuffered = size_t{256} << 20;
 constexpr unsigned kHelloSeconds = 5;
@@ -63,7 +64,8 @@ class PeerServer {
   // "" chooses the address (peer/interface.h); else an interface, an address or a network.
   // Errors: invalid, where none of this host's fits; system errors of sockets and threads.
   static Result<std::unique_ptr<PeerServer>> start(const std::string& interface_or_address,
-                                                   const PeerToken& token, Handler handler);
+                                                   const PeerToken& token, Handler handler,
+                                                   size_t most_connections = kMaxConnections);
   PeerServer(const PeerServer&) = delete;
   PeerServer& operator=(const PeerServer&) = delete;
   ~PeerServer();  // closes all connections and joins the thread

@@ -22,12 +22,14 @@ constexpr int kReadsAtOnce = 4;  // of one connection, before the others have th
 }  // namespace
 
 Result<std::unique_ptr<PeerService>> PeerService::create(FileDescriptor listener, const PeerToken& token,
-                                                         PeerServer::Handler handler) {
+                                                         PeerServer::Handler handler,
+                                                         size_t most_connections) {
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   FileDescriptor wakeup(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (epoll.ok() && wakeup.ok()) {
-    std::unique_ptr<PeerService> service(
-        new PeerService(std::move(listener), std::move(epoll), std::move(wakeup), token, std::move(handler)));
+    std::unique_ptr<PeerService> service(new PeerService(std::move(listener), std::move(epoll),
+                                                         std::move(wakeup), token, std::move(handler),
+                                                         most_connections));
     if (service->watch(service->listener_.get(), kListenerKey, true) &&
         service->watch(service->wakeup_.get(), kWakeupKey, true))
       return service;
@@ -36,12 +38,13 @@ Result<std::unique_ptr<PeerService>> PeerService::create(FileDescriptor listener
 }
 
 PeerService::PeerService(FileDescriptor listener, FileDescriptor epoll, FileDescriptor wakeup,
-                         const PeerToken& token, PeerServer::Handler handler)
+                         const PeerToken& token, PeerServer::Handler handler, size_t most_connections)
     : listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       wakeup_(std::move(wakeup)),
       token_(token),
       handler_(std::move(handler)),
+      most_connections_(most_connections),
       next_key_(kFirstSessionKey) {}
 
 void PeerService::run() {
@@ -82,7 +85,7 @@ void PeerService::handle_event(uint64_t key, uint32_t events) {
 // Where there is no room for more, or no descriptor, they wait in the kernel's queue.
 void PeerService::accept_some() {
   for (int i = 0; i < kAcceptsAtOnce; i++) {
-    const bool full = sessions_.size() >= kMaxConnections;
+    const bool full = sessions_.size() >= most_connections_;
     FileDescriptor socket(full ? -1
                                : accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.ok()) {

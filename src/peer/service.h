@@ -20,7 +20,7 @@ namespace pmio {
 class PeerService {
  public:
   static Result<std::unique_ptr<PeerService>> create(FileDescriptor listener, const PeerToken& token,
-                                                     PeerServer::Handler handler);
+                                                     PeerServer::Handler handler, size_t most_connections);
   void run();   // until stop(); then all connections are closed
   void stop();  // any thread
 
@@ -37,7 +37,7 @@ class PeerService {
   using Sessions = std::unordered_map<uint64_t, Session>;
 
   PeerService(FileDescriptor listener, FileDescriptor epoll, FileDescriptor wakeup, const PeerToken& token,
-              PeerServer::Handler handler);
+              PeerServer::Handler handler, size_t most_connections);
   bool watch(int fd, uint64_t key, bool add);
   void handle_event(uint64_t key, uint32_t events);
   void accept_some();
@@ -56,6 +56,7 @@ class PeerService {
   const FileDescriptor listener_, epoll_, wakeup_;
   const PeerToken token_;
   const PeerServer::Handler handler_;
+  const size_t most_connections_;
   const std::shared_ptr<ReplyBudget> reply_budget_ = std::make_shared<ReplyBudget>();
   std::atomic<bool> stop_{false};
   bool accepting_ = true;
