@@ -32,7 +32,7 @@ foreach(tag IN LISTS threaded)
   pmio_add_nightly_test(testbed.rested_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program rested_hosts)
   pmio_add_testbed_test(past_log_hosts ${tag} 300 across_hosts.py --program past_log_hosts)
   pmio_add_nightly_test(testbed.across_nodes.threads.${tag} 300 across_nodes.py threads --mpi ${tag})
-  pmio_add_nightly_test(testbed.across_nodes.threads_4.${tag} 900 across_nodes.py threads --mpi ${tag} --hosts 4 --ranks 8 --repetitions 10)
+  pmio_add_nightly_test(testbed.across_nodes.threads_4.${tag} 2400 across_nodes.py threads --mpi ${tag} --hosts 4 --ranks 8 --repetitions 10)
 endforeach()
 
 # Each takes 11 s. Seed 1 has a collective read behind the end of a file, which Intel MPI itself dies of.
