@@ -38,7 +38,9 @@ def compare(bed, options):
     both = ["c1", "c2"]
     jobs = [("one-host", ["c1"], []), ("plain", both, [])]
     if options.program == "across_hosts":
-        jobs += [("pmio", both, pmio, "log"), ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]
+        # What rests in the logs is logged when it is opened again to be read, too: rested_hosts is about that.
+        jobs += [("pmio", both, ["env", "PMIO_KEEP_CLOSED=off", *pmio], "log"),
+                 ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]  # fmt: skip
     else:
         jobs += [("pmio", both, pmio)]
     complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
