@@ -90,8 +90,7 @@ Status File::sync() {
   count(impl_->job->counters.sync_calls);
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
-  PMIO_TRY(impl_->drain_log(false));
-  if (spans_nodes()) PMIO_TRY(impl_->meet_nodes_everywhere(false));
+  PMIO_TRY(impl_->drain_everywhere(false));
   if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
   if (spans_nodes()) {
     impl_->others_know(impl_->state_to_know());

@@ -30,6 +30,8 @@ class Background;
 
 // Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only,
 // but for those of files that rest, whose holders want no further lock of these.
+constexpr size_t kMostRangesAsked = 32768;  // in one question to other nodes
+
 struct Job::Impl {
   JobOptions options;
   std::string directory;
@@ -42,7 +44,7 @@ struct Job::Impl {
   std::unique_ptr<SegmentPool> pool;
   std::unique_ptr<SegmentMap> map;
   Counters counters;
-  uint64_t reserved_descriptors = 0;
+  std::atomic<uint64_t> reserved_descriptors{0};
   std::mutex files_mutex;
   std::map<std::string, std::weak_ptr<File>> files;  // by file_key
   // Those whose close could not drain them, until the end of the job: whoever opens them again goes on with
@@ -264,13 +266,13 @@ struct File::Impl {
   // All that was published here before is in the target on return; room: and what is of a call that is not
   // finished.
   Status drain_log(bool room);
+  Status drain_everywhere(bool will_write);  // File::drain_all_nodes; what others know of is left as it is
   // Of several nodes: without waiting for ranks that have not come so far.
   Status drain_what_can_be();
   Status raise_cut(CallStamp cut, CallStamp finished);  // File::Agreed; durably where nothing says more
   // Waits until no other node holds undrained bytes of the ranges, of those that are there by now. *end: of
   // the file.
   Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
-  Status meet_nodes_everywhere(bool will_write);
   // The same for the next bytes of a cursor, before they are read.
   Status meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end);
   // How often other nodes may have changed the file; never less than before.

@@ -271,10 +271,9 @@ Status Job::require_descriptors() const {
   rlimit limit{};
   const int lowest_free = fcntl(impl_->alive_fd, F_DUPFD_CLOEXEC, 0);
   if (lowest_free >= 0) close(lowest_free);
+  const uint64_t reserved = impl_->reserved_descriptors;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-      (lowest_free >= 0 &&
-       static_cast<rlim_t>(lowest_free) <
-           impl_->reserved_descriptors + (limit.rlim_cur - impl_->reserved_descriptors) / 4)) {
+      (lowest_free >= 0 && static_cast<rlim_t>(lowest_free) < reserved + (limit.rlim_cur - reserved) / 4)) {
     return {};
   }
   return {Code::no_space,
@@ -286,13 +285,12 @@ Status Job::require_descriptors() const {
 Status Job::reserve_descriptors(uint64_t more) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return Status::from_errno(errno, "cannot ask for 'ulimit -n'");
-  const rlim_t wanted = limit.rlim_cur + more;
   if (limit.rlim_max < more + kDescriptorsOfTheProgram)
     return {Code::no_space, std::to_string(more) +
                                 " connections to the job's other ranks need 'ulimit -Hn' to be " +
                                 std::to_string(more + kDescriptorsOfTheProgram) + " at least; it is " +
                                 std::to_string(limit.rlim_max)};
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  limit.rlim_cur += std::min<rlim_t>(more, limit.rlim_max - limit.rlim_cur);
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return Status::from_errno(errno, "cannot raise 'ulimit -n'");
   impl_->reserved_descriptors = more;
   return {};

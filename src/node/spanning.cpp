@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/atomic_max.h"
 #include "drain/blocks.h"
@@ -16,9 +15,7 @@ namespace pmio {
 
 constexpr useconds_t kPollMicroseconds = 50;
 constexpr int kPollsPerLook = 1000;
-constexpr unsigned kQuestionsForNobody = 3;
-constexpr size_t kMostRanges = 32768;  // in one question
-constexpr uint64_t kStagingBytes = 1 << 20;
+constexpr unsigned kDrainsWithoutStarted = 3;
 constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a range is taken to be cached
 
 bool File::spans_nodes() const { return impl_->neighbours != nullptr; }
@@ -145,17 +142,17 @@ Status File::Impl::drain_log(bool room) {
 }
 
 Status File::drain_all_nodes(bool will_write) {
-  PMIO_TRY(drain());
-  if (!spans_nodes()) return {};
-  PMIO_TRY(impl_->meet_nodes_everywhere(will_write));
-  impl_->others_know({});
+  PMIO_TRY(impl_->drain_everywhere(will_write));
+  if (spans_nodes() && impl_->number != 0) impl_->others_know({});
   return {};
 }
 
-Status File::Impl::meet_nodes_everywhere(bool will_write) {
+Status File::Impl::drain_everywhere(bool will_write) {
+  PMIO_TRY(drain_log(false));
+  if (neighbours == nullptr || number == 0) return {};
   const Vector all{0, INT64_MAX, 0, 1};
   uint64_t end = 0;
-  return number == 0 ? Status() : meet_nodes({&all, 1}, will_write, &end);
+  return meet_nodes({&all, 1}, will_write, &end);
 }
 
 Status File::Impl::drain_what_can_be() {
@@ -195,7 +192,7 @@ Status File::Impl::meet_nodes(std::span<const Vector> ranges, bool will_write, u
     // What others go on to log independently is nothing that this rank has learnt of.
     const uint64_t clock = std::max(answers.value().clock, control->clock.load(std::memory_order_seq_cst));
     upto = std::min(upto, call_stamp(finished, std::min(clock, kLastClock)));
-    PMIO_TRY(neighbours->drain(number, asked < kQuestionsForNobody ? waiting : finished, asked > 0));
+    PMIO_TRY(neighbours->drain(number, asked < kDrainsWithoutStarted ? waiting : finished, asked > 0));
   }
 }
 
@@ -253,66 +250,11 @@ Status File::Impl::meet_nodes(PatternCursor file, uint64_t bytes, uint64_t* end)
   while (bytes > 0) {
     ranges.push_back(file.next(bytes));
     bytes -= ranges.back().bytes();
-    if (ranges.size() < kMostRanges || bytes == 0) continue;
+    if (ranges.size() < kMostRangesAsked || bytes == 0) continue;
     // Too many to tell them all: one that holds them.
     ranges.assign(1, span_of(ranges));
   }
   return meet_nodes(ranges, false, end);
-}
-
-// Writes the next where.bytes() of memory to a place in the file.
-Status File::Impl::write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer) {
-  std::vector<std::byte> staging;
-  for (uint64_t block = 0; block < where.count; block++) {
-    uint64_t at = block_begin(where, block);
-    for (uint64_t left = where.block_length; left > 0;) {
-      const PatternCursor::Piece piece = memory.next_piece(left);
-      uint64_t n = piece.length;
-      const std::byte* data = buffer + piece.offset;
-      if (n < left && n < kStagingBytes) {  // small pieces are gathered first
-        staging.assign(data, data + n);
-        while (n < left && n < kStagingBytes) {
-          const PatternCursor::Piece more = memory.next_piece(std::min(left - n, kStagingBytes - n));
-          staging.insert(staging.end(), buffer + more.offset, buffer + more.offset + more.length);
-          n += more.length;
-        }
-        data = staging.data();
-      }
-      PMIO_TRY(target->write(at, data, n));
-      at += n;
-      left -= n;
-    }
-  }
-  raise_logged_end(static_cast<uint64_t>(where.end()));
-  return {};
-}
-
-Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
-                                 uint64_t bytes) {
-  std::vector<Vector> ranges;
-  while (bytes > 0) {
-    ranges.clear();
-    while (bytes > 0 && ranges.size() < kMostRanges) {
-      ranges.push_back(file.next(bytes));
-      bytes -= ranges.back().bytes();
-    }
-    control->unsynced.begin_write();
-    const Status written = write_batch(ranges, memory, buffer);
-    control->writes_past_log.fetch_add(1, std::memory_order_seq_cst);
-    const Status noted = control->unsynced.end_write(ranges, *target);
-    PMIO_TRY(written);
-    PMIO_TRY(noted);
-  }
-  // A write is to survive what a logged one survives.
-  return job->outlives_node() ? control->unsynced.sync(*target) : Status();
-}
-
-Status File::Impl::write_batch(std::span<const Vector> ranges, PatternCursor& memory,
-                               const std::byte* buffer) {
-  uint64_t end = 0;
-  PMIO_TRY(meet_nodes(ranges, true, &end));
-  for (const Vector& where : ranges) PMIO_TRY(write_vector(where, memory, buffer));
-  return {};
 }
 
 // Whether this node's logs hold bytes of the range: undrained ones, with stamps up to `upto`, or drained ones

@@ -45,19 +45,27 @@ JobOutcome refused_job(const LogDirectory& parent, const std::string& name, cons
   return outcome;
 }
 
+// nullopt: it has just ended, or is refused.
+Result<std::optional<LogDirectory>> open_job(const LogDirectory& parent, const std::string& name,
+                                             std::vector<JobOutcome>* refused) {
+  auto directory = parent.open_below(name);
+  if (directory.ok()) return std::optional(std::move(directory).value());
+  if (directory.status().code() == Code::access)
+    refused->push_back(refused_job(parent, name, directory.status()));
+  else if (directory.status().system_errno() != ENOENT)
+    return directory.status();
+  return std::optional<LogDirectory>();
+}
+
 // recover.lock is held.
 Result<std::vector<Job>> lock_jobs(const LogDirectory& parent, const std::vector<std::string>& names,
                                    const FileIdentity* only, std::vector<JobOutcome>* refused) {
   std::vector<Job> jobs;
   for (const std::string& name : names) {
-    auto directory = parent.open_below(name);
-    if (!directory.ok() && directory.status().system_errno() == ENOENT) continue;  // it has just ended
-    if (directory.status().code() == Code::access) {
-      refused->push_back(refused_job(parent, name, directory.status()));
-      continue;
-    }
+    auto directory = open_job(parent, name, refused);
     if (!directory.ok()) return directory.status();
-    auto job = lock_and_scan(std::move(directory).value(), name, only);
+    if (!*directory) continue;
+    auto job = lock_and_scan(std::move(**directory), name, only);
     if (!job.ok() && job.status().system_errno() == ENOENT) continue;
     if (!job.ok()) return job.status();
     jobs.push_back(std::move(job).value());
@@ -75,13 +83,9 @@ Result<std::vector<Job>> look_at_jobs(const std::string& directory, std::vector<
   if (!infos.ok()) return infos.status();
   std::vector<Job> jobs;
   for (JobInfo& info : *infos) {
-    auto opened = parent->open_below(info.name);
-    if (opened.ok())
-      jobs.push_back({std::move(opened).value(), std::move(info), {}});
-    else if (opened.status().code() == Code::access)
-      refused->push_back(refused_job(*parent, info.name, opened.status()));
-    else if (opened.status().system_errno() != ENOENT)
-      return opened.status();
+    auto opened = open_job(*parent, info.name, refused);
+    if (!opened.ok()) return opened.status();
+    if (*opened) jobs.push_back({std::move(**opened), std::move(info), {}});
   }
   return jobs;
 }

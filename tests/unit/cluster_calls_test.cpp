@@ -1,5 +1,6 @@
 // What a sync brings in, what collective calls that are only started hold up, and how many connections the
 // job's processes may have.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 

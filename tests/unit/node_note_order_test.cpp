@@ -4,8 +4,6 @@
 #include <sys/inotify.h>
 #include <sys/wait.h>
 
-#include <algorithm>
-
 #include "log/last_seen.h"
 #include "medium/registry.h"
 #include "node_fixture.h"
