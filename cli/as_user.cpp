@@ -2,6 +2,7 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ Result<int> as_user(uid_t user, const std::function<int()>& work) {
   if (user == geteuid()) return work();
   if (geteuid() != 0)
     return Status(Code::access,
-                  "logs of user " + std::to_string(user) + " can only be recovered by that user or root");
+                  "logs of user " + std::to_string(user) + " can only be used by that user or root");
   const passwd* account = getpwuid(user);
   if (account == nullptr)
     return Status(Code::access, "user " + std::to_string(user) + " has no account on this node");
@@ -54,9 +55,15 @@ Result<int> as_user(uid_t user, const std::function<int()>& work) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "pmio: the recovery for user %s was ended by signal %d (%s)\n", account->pw_name,
+  std::fprintf(stderr, "pmio: what was done as user %s was ended by signal %d (%s)\n", account->pw_name,
                WTERMSIG(status), strsignal(WTERMSIG(status)));
   return kFailed;
+}
+
+Result<int> as_owner_of(const std::string& directory, const std::function<int()>& work) {
+  struct stat facts {};
+  const bool of_a_user = geteuid() == 0 && lstat(directory.c_str(), &facts) == 0;
+  return of_a_user ? as_user(facts.st_uid, work) : work();
 }
 
 }  // namespace pmio::cli

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <string>
 
 #include "base/status.h"
 
@@ -13,5 +14,8 @@ namespace pmio::cli {
 // Runs work as user, with the user's group and supplementary groups, and returns its exit code. Runs it here
 // and now where this process is that user already. access: not root, or the user has no account on this node.
 Result<int> as_user(uid_t user, const std::function<int()>& work);
+
+// Root as the owner of that directory; everybody else, and where there is none, here and now.
+Result<int> as_owner_of(const std::string& directory, const std::function<int()>& work);
 
 }  // namespace pmio::cli

@@ -27,7 +27,7 @@ constexpr uint64_t kSmallFileSystem = 1ull << 30;  // a container's /dev/shm is 
 
 // What is named like a hint and is none.
 constexpr const char* kNotHints[] = {
-    "PMIO_HINTS", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", kRunCommand, kChosenAgain,
+    "PMIO_HINTS", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", kRunCommand, kChosenAgain,
     // what pmio's build and tests read
     "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS", "PMIO_FUZZ_SECONDS", "PMIO_SANITIZED_SEEDS",
     "PMIO_DEMO_PATTERN", "PMIO_TESTBED", "PMIO_FAULT_SEED", "PMIO_FAULT_SEEDS", "PMIO_FAULT_EVERY",

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "as_user.h"
 #include "commands.h"
 #include "damage_report.h"
 #include "medium/default_directory.h"
@@ -185,7 +186,11 @@ void add_inspect(CLI::App& app) {
   command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
   command->add_flag("--records", options->records, "Every record, rather than a line per segment");
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { set_exit_code(run(*options)); });
+  command->callback([options] {
+    const auto code = as_owner_of(options->directory, [&options] { return run(*options); });
+    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
+    set_exit_code(code.ok() ? code.value() : 1);
+  });
 }
 
 static const Registration registration(add_inspect);

@@ -40,6 +40,8 @@ struct Options {
   bool dry_run = false;
   bool consistent = false;
   bool lost_nodes = false;
+  std::string to;
+  double wait_seconds = 0;
   bool json = false;
 };
 
@@ -90,15 +92,20 @@ nlohmann::ordered_json json_of(const FileOutcome& file) {
                                {"nodes", file.nodes},
                                {"nodes_left", file.waits_for.size()},
                                {"waits_for", nodes_json(file.waits_for)},
-                               {"message", file.message}};
+                               {"message", file.message},
+                               {"note", file.note}};
   add_cut(file, &entry);
   return entry;
 }
 
 nlohmann::ordered_json json_of(const Options& options, const RecoverReport& report) {
-  nlohmann::ordered_json document{{"format", "pmio-recover-1"},    {"directory", options.directory},
-                                  {"dry_run", options.dry_run},    {"consistent", options.consistent},
-                                  {"complete", report.complete()}, {"jobs", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json document{{"format", "pmio-recover-1"},
+                                  {"directory", options.directory},
+                                  {"dry_run", options.dry_run},
+                                  {"consistent", options.consistent},
+                                  {"to", report.copied ? options.to : std::string()},
+                                  {"complete", report.complete()},
+                                  {"jobs", nlohmann::ordered_json::array()}};
   for (const JobOutcome& job : report.jobs) {
     nlohmann::ordered_json entry{{"job", hexadecimal_id(job.id)},
                                  {"directory", job.directory},
@@ -124,9 +131,18 @@ std::string amount(const FileOutcome& file, uint32_t job_ranks) {
   return text + "; " + complete + (file.nodes > 1 ? " on this node" : "");
 }
 
-void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bool consistent) {
+// What else can be done with a log that is not brought in.
+void print_ways_out(const FileOutcome& file, const JobOutcome& job) {
+  if (file.nodes == 1)
+    std::printf("  into a copy of the file: pmio recover --dir %s --file %s --to COPY\n",
+                std::filesystem::path(job.directory).parent_path().c_str(), file.path.c_str());
+  std::printf("  to throw the job's log away: pmio discard %s\n", job.directory.c_str());
+}
+
+void print_file(const FileOutcome& file, const JobOutcome& job, const Options& options) {
+  const bool dry_run = options.dry_run;
   const char* path = file.path.c_str();
-  const std::string what = amount(file, job.ranks);
+  const std::string what = amount(file, job.ranks) + (options.to.empty() ? "" : ", into " + options.to);
   switch (file.result) {
     case FileResult::restored:
       std::printf("%s: %s %s\n", path, dry_run ? "would restore" : "restored", what.c_str());
@@ -146,25 +162,27 @@ void print_file(const FileOutcome& file, const JobOutcome& job, bool dry_run, bo
       break;
   }
   if (!file.message.empty()) std::printf("  %s\n", file.message.c_str());
+  if (!file.note.empty()) std::printf("  %s\n", file.note.c_str());
+  if (file.result == FileResult::kept && file.records > 0 && options.to.empty()) print_ways_out(file, job);
   if (!file.waits_for.empty()) {
     std::printf("  its ranks were on %u nodes; run pmio recover there too: %s\n", file.nodes,
                 nodes_text(file.waits_for).c_str());
     std::printf("  (where such a log is lost: pmio recover --file %s --lost-nodes)\n", path);
   }
-  print_cut(file, job.directory, consistent);
+  print_cut(file, job.directory, options.consistent);
   for (const DamagedSegment& segment : file.damaged) {
     std::printf("  DAMAGED: %s (rank %u, %s is kept)\n", damage_text(segment.damage).c_str(), segment.rank,
                 segment.path.c_str());
   }
 }
 
-void print_job(const JobOutcome& job, bool dry_run, bool consistent) {
+void print_job(const JobOutcome& job, const Options& options) {
   const std::string id = hexadecimal_id(job.id);
   if (job.state != JobState::dead) {
     std::printf("job %s: job is %s, left alone (%s not in its files yet)\n", id.c_str(),
                 job_state_name(job.state), human_bytes(job.running_bytes).c_str());
   }
-  for (const FileOutcome& file : job.files) print_file(file, job, dry_run, consistent);
+  for (const FileOutcome& file : job.files) print_file(file, job, options);
   for (const std::string& segment : job.unreadable) std::printf("UNREADABLE, kept: %s\n", segment.c_str());
 }
 
@@ -172,12 +190,18 @@ void print(const Options& options, const RecoverReport& report) {
   if (options.json) return print_json(json_of(options, report));
   size_t files = 0;
   for (const JobOutcome& job : report.jobs) {
-    print_job(job, options.dry_run, options.consistent);
+    print_job(job, options);
     files += job.files.size() + job.unreadable.size() + (job.state != JobState::dead);
   }
   for (const UnfinishedRecovery& other : report.unfinished) print_unfinished(other);
   if (files + report.unfinished.size() == 0)
     std::printf("Nothing to recover in %s\n", options.directory.c_str());
+  if (options.to.empty() || options.dry_run) return;
+  if (report.copied)
+    std::printf("%s is a copy with what the logs hold; the file itself and the logs are as they were\n",
+                options.to.c_str());
+  else
+    std::printf("%s was not made\n", options.to.c_str());
 }
 
 int fail(const Status& status) {
@@ -205,6 +229,8 @@ int recover_directory(const Options& options) {
   wanted.consistent = options.consistent;
   wanted.force = options.force;
   wanted.lost_nodes = options.lost_nodes;
+  wanted.wait = std::chrono::milliseconds(static_cast<int64_t>(options.wait_seconds * 1000));
+  if (!options.to.empty()) wanted.to = std::filesystem::absolute(options.to).lexically_normal().string();
   if (terminal) wanted.progress = [&line](const RecoverProgress& progress) { line.show(progress); };
   wanted.waiting = [] { std::fprintf(stderr, "pmio: another recovery is under way, waiting for it\n"); };
   auto report = recover(wanted);
@@ -302,12 +328,12 @@ int run(const Options& options) {
   if (options.lost_nodes && (options.path.empty() || options.all || options.dry_run))
     return fail(
         Status(Code::invalid, "--lost-nodes needs --file, and goes neither with --all nor --dry-run"));
+  if (!options.to.empty() && (options.path.empty() || options.all || options.force || options.lost_nodes))
+    return fail(Status(Code::invalid,
+                       "--to needs --file, and goes with neither --all, --force nor --lost-nodes: the file "
+                       "itself is left alone"));
   if (options.all) return recover_all(options);
-  // Another user's log is recovered by root as that user.
-  struct stat facts;
-  const bool of_a_user = geteuid() == 0 && lstat(options.directory.c_str(), &facts) == 0 && facts.st_uid != 0;
-  if (!of_a_user) return recover_directory(options);
-  const auto code = as_user(facts.st_uid, [&options] { return recover_directory(options); });
+  const auto code = as_owner_of(options.directory, [&options] { return recover_directory(options); });
   return code.ok() ? code.value() : fail(code.status());
 }
 
@@ -330,6 +356,15 @@ void add_recover(CLI::App& app) {
       "the log");
   command->add_flag("--lost-nodes", options->lost_nodes,
                     "With --file: the logs of the nodes that its recovery waits for are lost; end it");
+  command->add_option(
+      "--to", options->to,
+      "With --file: into a copy of the file, of this name; the file and its log stay as they are");
+  command
+      ->add_option(
+          "--wait", options->wait_seconds,
+          "Wait so many seconds at most for jobs that still run, as those that have just been killed")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->type_name("SECONDS");
   command->add_flag("--dry-run", options->dry_run, "Say what would be done, change nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(

@@ -8,7 +8,10 @@
 pmio=${PMIO:-/usr/bin/pmio}
 user=${SLURM_JOB_UID:-}
 [ -n "$user" ] && [ "$user" != 0 ] || exit 0
-said=$(timeout "${PMIO_RECOVER_SECONDS:-600}" "$pmio" recover --all --user "$user" 2>&1)
+# Processes that were killed hold their logs a moment longer. A job of the user's that goes on costs the epilog this time.
+wait=${PMIO_RECOVER_WAIT:-10}
+[ "${SLURM_SCRIPT_CONTEXT:-}" != prolog_slurmd ] || wait=0
+said=$(timeout "${PMIO_RECOVER_SECONDS:-600}" "$pmio" recover --all --user "$user" --wait "$wait" 2>&1)
 code=$?
 [ "$code" != 124 ] || said="${said:+$said
 }pmio recover took longer than ${PMIO_RECOVER_SECONDS:-600} s and was stopped; it can be repeated"

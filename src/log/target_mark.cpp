@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 #include "base/checksum.h"
 #include "log/format.h"
@@ -102,6 +101,12 @@ void TargetMark::settled(const FileState& state, bool ahead) {
   const TargetMarkRecord record = make(kMarkSettled, ahead ? kMarkAhead : 0, state);
   region_->copy(0, &record, sizeof record);
   region_->flush(0, sizeof record);
+}
+
+std::optional<FileState> settled_state(std::span<const std::byte> mark) {
+  const auto record = parse(mark);
+  if (!record || record->state != kMarkSettled) return std::nullopt;
+  return FileState{record->size_bytes, record->mtime_ns};
 }
 
 bool matches_ledger(std::span<const std::byte> mark) {

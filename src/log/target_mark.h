@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -51,6 +52,9 @@ class TargetMark {
 // can tell. After another boot only a larger file or a later time is taken for a change: a crash of the node
 // may have lost the last ones.
 bool changed_since(std::span<const std::byte> mark, const FileState& now, const BootId& boot);
+
+// What the file was like when its job last wrote it; nothing where the mark does not tell.
+std::optional<FileState> settled_state(std::span<const std::byte> mark);
 
 // Whether the bytes of the mark say that the file has no more of the log than the ledger tells.
 bool matches_ledger(std::span<const std::byte> mark);

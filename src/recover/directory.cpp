@@ -141,6 +141,11 @@ Status LogDirectory::remove_directory(const std::string& name) const {
   return Status::from_errno(errno, "cannot remove the directory " + path_ + "/" + name);
 }
 
+Status LogDirectory::rename(const std::string& from, const std::string& to) const {
+  if (renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) == 0) return {};
+  return Status::from_errno(errno, "cannot rename " + path_ + "/" + from + " to " + to);
+}
+
 Status LogDirectory::sync() const {
   // tmpfs has nothing to sync and says so with EINVAL on some kernels.
   if (fsync(fd_.get()) == 0 || errno == EINVAL) return {};

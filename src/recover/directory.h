@@ -70,7 +70,8 @@ class LogDirectory {
   Status note_seen(const std::string& name) const;
   Status remove(const std::string& name) const;            // a name that is not there is ok
   Status remove_directory(const std::string& name) const;  // an empty one; likewise
-  Status sync() const;                                     // the removals above are durable on return
+  Status rename(const std::string& from, const std::string& to) const;
+  Status sync() const;  // the removals above, and the new name, are durable on return
 
  private:
   LogDirectory(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

@@ -10,4 +10,8 @@ namespace pmio {
 // where a recovery is under way.
 size_t count_dead_jobs(const std::string& directory);
 
+// Whether a job that has its log there runs, or is about to end. True also where a recovery is under way,
+// which keeps one from knowing; false where the directory cannot be looked at.
+bool some_job_may_live(const std::string& directory);
+
 }  // namespace pmio

@@ -1,7 +1,9 @@
 #include "recover/recover.h"
 
 #include <algorithm>
+#include <thread>
 
+#include "recover/leftovers.h"
 #include "recover/run.h"
 #include "recover/unfinished.h"
 
@@ -45,9 +47,17 @@ bool RecoverReport::complete_here() const {
   });
 }
 
+// The processes of a job that has been killed hold their lock a moment longer.
+static void wait_for_jobs(const std::string& directory, std::chrono::milliseconds most) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  while (std::chrono::steady_clock::now() < until && some_job_may_live(directory))
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
 Result<RecoverReport> recover(const RecoverOptions& options) {
+  wait_for_jobs(options.directory, options.wait);
   auto report = recover_logs(options);
-  if (report.ok() && !options.path.empty() && !options.dry_run)
+  if (report.ok() && !options.path.empty() && !options.dry_run && options.to.empty())
     PMIO_TRY(find_unfinished(options.path, options.lost_nodes, &report.value()));
   return report;
 }

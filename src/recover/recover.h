@@ -18,6 +18,7 @@
 // Threads and processes: any number may call; one at a time works (directory.h), the others wait.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -46,6 +47,10 @@ struct RecoverOptions {
   bool lost_nodes = false;  // with path: logs that other nodes have not brought in are lost
   bool consistent = false;  // up to the cut (cut.h); what lies behind it stays in the log
   bool dry_run = false;     // look, change nothing; locks nothing for longer than a moment
+  // With path: a copy of the file is made here, which must not exist, and gets what the logs hold. The file
+  // itself and its logs stay as they are, so that nothing is refused because somebody has changed the file.
+  std::string to = {};
+  std::chrono::milliseconds wait{0};  // at most, for jobs of the directory to end
   std::function<void(const RecoverProgress&)> progress = {};
   std::function<void()> waiting = {};   // called once if another recovery has to end first
   MediumOpener open_log = open_medium;  // for the directories of jobs
@@ -77,6 +82,7 @@ struct FileOutcome {
   bool misses_ranks = false;            // FileInfo::misses_ranks
   std::vector<DamagedSegment> damaged;  // hold records that were acknowledged and are lost; kept
   std::string message;                  // why kept
+  std::string note;                     // what else there is to know
   // Its ranks were on so many nodes, each with a log of its own; of these it is not in the file yet.
   uint32_t nodes = 1;
   std::vector<Journal::WaitedFor> waits_for;
@@ -106,6 +112,7 @@ struct UnfinishedRecovery {
 
 struct RecoverReport {
   bool consistent = false;  // was asked for
+  bool copied = false;      // RecoverOptions::to is there
   std::vector<JobOutcome> jobs;
   std::vector<UnfinishedRecovery> unfinished;  // but for those of `jobs`
   // Nothing is left behind in the logs that a user might miss.

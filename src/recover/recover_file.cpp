@@ -107,6 +107,25 @@ class Recovery {
     return {};
   }
 
+  // The file itself is only read, and need not be what its job left, nor be there.
+  Status replay_to(FileCopy& copy, FileOutcome* outcome) {
+    if (options_.dry_run) return {};
+    auto original = find_target(file_, options_.paths, false);
+    if (!original.ok()) {
+      const Status& why = original.status();
+      if (why.code() != Code::invalid && why.system_errno() != ENOENT) return why;
+      outcome->note = why.message() + "; so the copy has nothing but what the log holds";
+    }
+    auto target = copy.open(original.ok() ? original->get() : nullptr);
+    if (!target.ok()) return target.status();
+    Status written = replay(file_, **target, options_.consistent, [this](uint64_t bytes) {
+      done_bytes_ += bytes;
+      tell(RecoverStep::window);
+    });
+    if (!written.ok()) copy.abandon();
+    return written;
+  }
+
   // Of a file whose ranks were on several nodes.
   Status replay_beside_others(uint64_t job, FileOutcome* outcome) {
     outcome->nodes = file_.nodes->nodes;
@@ -196,6 +215,15 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
   if (file.of_nodes && !file.nodes && replays)
     return Status(Code::corrupt, "its ranks were on several nodes, and the note that tells which is lost");
   Recovery recovery(job, file, options);
+  if (options.copy != nullptr) {
+    if (file.nodes && file.nodes->nodes > 1 && replays)
+      return Status(Code::unsupported, "its ranks were on " + std::to_string(file.nodes->nodes) +
+                                           " nodes, and --to brings in what one of them has: recover the "
+                                           "file itself, on each, and copy it");
+    if (replays) PMIO_TRY(recovery.replay_to(*options.copy, outcome));
+    outcome->result = wanted;
+    return {};
+  }
   if (file.nodes && file.nodes->nodes > 1 && !file.discarded) {
     if (options.consistent && needs_journal(file))
       return Status(Code::unsupported,
@@ -211,7 +239,8 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
   return wanted == FileResult::cut ? Status() : recovery.remove();
 }
 
-// What src/node makes in a job's directory; anything else is somebody's, and stays.
+}  // namespace
+
 bool belongs_to_a_job(const std::string& entry) {
   static const std::string prefixes[] = {"seg-",    "ledger-", "mark-",  "file-", "run-",
                                          "layout-", "shared-", "nodes-", "seen-"};
@@ -220,8 +249,6 @@ bool belongs_to_a_job(const std::string& entry) {
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });
 }
 
-// The index of a job whose log is not in memory (src/node/job.cpp). Nothing depends on it, so errors do not
-// matter.
 void remove_scratch(const std::string& job_name) {
   auto root = LogDirectory::open("/dev/shm/pmio-index-" + std::to_string(geteuid()));
   if (!root.ok()) return;
@@ -234,8 +261,6 @@ void remove_scratch(const std::string& job_name) {
   }
   static_cast<void>(root->remove_directory(job_name));
 }
-
-}  // namespace
 
 const char* file_result_name(FileResult result) {
   switch (result) {

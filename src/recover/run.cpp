@@ -6,6 +6,7 @@
 
 #include "log/last_seen.h"
 #include "medium/job_name.h"
+#include "recover/file_copy.h"
 #include "recover/recover_file.h"
 #include "recover/spanning.h"
 #include "recover/target_state.h"
@@ -93,12 +94,18 @@ Result<std::vector<Job>> look_at_jobs(const std::string& directory, std::vector<
 class Run {
  public:
   Run(const LogDirectory& parent, std::vector<Job> jobs, Selection selection, const RecoverOptions& options)
-      : parent_(parent), jobs_(std::move(jobs)), selection_(std::move(selection)), options_(options) {}
+      : parent_(parent), jobs_(std::move(jobs)), selection_(std::move(selection)), options_(options) {
+    if (!options.to.empty()) copy_.emplace(options.to);
+  }
 
   Result<RecoverReport> recover() {
     RecoverReport report;
     report.consistent = options_.consistent;
     for (Job& job : jobs_) report.jobs.push_back(recover_job(&job));
+    if (copy_) {
+      PMIO_TRY(copy_->finish());
+      report.copied = copy_->begun();
+    }
     return report;
   }
 
@@ -126,7 +133,7 @@ class Run {
     if (!options_.force) {
       const auto changed = changed_by_others(job.directory, file, paths_of(file));
       if (!changed.ok()) return changed.status();
-      if (changed.value()) return {Code::busy, changed_message(file)};
+      if (changed.value()) return {Code::busy, changed_message(file, *changed.value())};
     }
     return options_.dry_run ? Status() : mark_writing(job.directory, file, options_.open_log);
   }
@@ -163,7 +170,7 @@ class Run {
     // Without a segment, too: the ledger may be what other nodes wait for.
     const bool kept = std::any_of(outcome.files.begin(), outcome.files.end(),
                                   [](const FileOutcome& file) { return file.result == FileResult::kept; });
-    if (!options_.dry_run && !damaged && !kept && (selection_.everything() || !outcome.files.empty())) {
+    if (changes_logs() && !damaged && !kept && (selection_.everything() || !outcome.files.empty())) {
       auto removed = remove_finished_job(parent_, job->info.name, job->directory);
       outcome.removed = removed.ok() && *removed;
     }
@@ -174,7 +181,7 @@ class Run {
 
   // Newer bytes must not come before older ones: a later repetition would put the older ones on top.
   FileOutcome recover_or_hold_back(const Job& job, const FileInfo& file) {
-    look_for_changes(file.target);
+    if (!copy_) look_for_changes(file.target);
     for (const FileIdentity& identity : kept_) {
       if (!same_file(identity, file.target) || file.undrained_records() == 0) continue;
       return hold_back(job, file, "an older log of the same file has to be recovered first");
@@ -183,10 +190,11 @@ class Run {
       return hold_back(job, file, "a segment of the job cannot be read now, and may hold older bytes of it");
     if (const auto refused = refused_.find(&file); refused != refused_.end())
       return hold_back(job, file, refused->second);
-    FileOutcome outcome = recover_file(
-        job.directory, file,
-        {paths_of(file), options_.dry_run, options_.consistent, options_.progress, options_.open_log,
-         job.info.id & ~(kMostNodes - 1), [this, &file] { note_at_work(file.target); }});
+    FileOutcome outcome =
+        recover_file(job.directory, file,
+                     {paths_of(file), options_.dry_run, options_.consistent, options_.progress,
+                      options_.open_log, job.info.id & ~(kMostNodes - 1),
+                      [this, &file] { note_at_work(file.target); }, copy_ ? &*copy_ : nullptr});
     std::erase_if(writing_, [&](const auto& one) { return one.second == &file; });
     // Of a replay that failed the file has nobody knows what.
     if (outcome.result == FileResult::kept) keep(job, file, !options_.consistent);
@@ -194,15 +202,16 @@ class Run {
     return outcome;
   }
 
+  bool changes_logs() const { return !options_.dry_run && !copy_; }
+
   // By another pmio, or another time; one that is corrupt never.
   static bool may_be_read_later(const UnreadableSegment& segment) {
     return segment.reason.code() != Code::corrupt;
   }
 
-  static std::string changed_message(const FileInfo& file) {
-    return "somebody has changed the file since the job last wrote it, and the log would go over that; if it "
-           "is to, repeat with --force --file " +
-           file.name();
+  static std::string changed_message(const FileInfo& file, const std::string& states) {
+    return "somebody has changed the file since the job last wrote it (" + states +
+           "), and the log would go over that; if it is to, repeat with --force --file " + file.name();
   }
 
   FileOutcome hold_back(const Job& job, const FileInfo& file, const std::string& why) {
@@ -216,7 +225,7 @@ class Run {
   void keep(const Job& job, const FileInfo& file, bool ahead) {
     kept_.push_back(file.target);
     // Where other nodes write the file too, its mark goes on saying so.
-    if (options_.dry_run || refused_.contains(&file) || file.nodes) return;
+    if (!changes_logs() || refused_.contains(&file) || file.nodes) return;
     mark_settled(job.directory, file, paths_of(file), ahead || !file.ledger_exact, options_.open_log);
   }
 
@@ -240,6 +249,7 @@ class Run {
   std::vector<Job> jobs_;
   const Selection selection_;
   const RecoverOptions& options_;
+  std::optional<FileCopy> copy_;  // that is written instead of the file
   std::vector<FileIdentity> kept_;
   std::vector<FileIdentity> looked_at_;                          // by look_for_changes
   std::map<const FileInfo*, std::string> refused_;               // by it, and why

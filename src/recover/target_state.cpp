@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
-#include <optional>
 
+#include "base/clock.h"
 #include "log/last_seen.h"
 #include "node/control.h"
 #include "recover/journal.h"
@@ -35,6 +36,18 @@ std::optional<uint64_t> seen_here(const LogDirectory& job, const FileInfo& file)
   };
   const auto lived = said_in(kAlive);
   return lived ? std::optional(std::max(*lived, said_in(seen_name(file)).value_or(0))) : std::nullopt;
+}
+
+std::string time_text(uint64_t realtime_ns) {
+  const auto seconds = static_cast<time_t>(realtime_ns / kSecondNs);
+  tm parts{};
+  char text[32] = "?";
+  if (localtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+std::string state_text(const FileState& state) {
+  return std::to_string(state.size_bytes) + " bytes, written " + time_text(state.mtime_ns);
 }
 
 }  // namespace
@@ -70,23 +83,31 @@ bool is_gone(const FileInfo& file, const std::vector<std::string>& paths) {
   });
 }
 
-Result<bool> changed_by_others(const LogDirectory& job, const FileInfo& file,
-                               const std::vector<std::string>& paths) {
+Result<std::optional<std::string>> changed_by_others(const LogDirectory& job, const FileInfo& file,
+                                                     const std::vector<std::string>& paths) {
   const auto seen = file.nodes ? seen_here(job, file) : std::nullopt;
   const auto mark = job.map(mark_name(file));
-  if (file.nodes ? !seen : !mark.ok()) return false;
+  std::optional<std::string> unchanged;
+  if (file.nodes ? !seen : !mark.ok()) return unchanged;
   auto target = find_target(file, paths);
   if (!target.ok()) return target.status();
   auto state = target.value()->state();
   if (!state.ok()) return state.status();
-  if (!file.nodes) return changed_since((*mark.value()).bytes(), *state, this_boot());
+  if (!file.nodes) {
+    const auto bytes = (*mark.value()).bytes();
+    if (!changed_since(bytes, *state, this_boot())) return unchanged;
+    const std::string left = state_text(settled_state(bytes).value_or(FileState{}));
+    return std::optional("then " + left + "; now " + state_text(*state));
+  }
   uint64_t newest = *seen;
   // Another job's, too: its log of the same file is recovered as well.
   for (const uint64_t other : Journal::jobs_beside((*target)->path(), file.target.inode)) {
     const std::string journal = Journal::path_of((*target)->path(), other, file.target.inode);
     newest = std::max(newest, Journal::changed_ns(journal).value_or(0));
   }
-  return state->mtime_ns > newest + kSeenMarginNs;
+  if (state->mtime_ns <= newest + kSeenMarginNs) return unchanged;
+  return std::optional("the job, or its recovery, was last at it " + time_text(newest) + "; now " +
+                       state_text(*state));
 }
 
 Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ bool is_gone(const FileInfo& file, const std::vector<std::string>& paths);
 
 // Whether somebody has changed the file since its job last wrote it, as far as the job's mark tells
 // (log/target_mark.h) or, of a file of several nodes, when job and recoveries were last seen
-// (log/last_seen.h). An error: it cannot be looked at.
-Result<bool> changed_by_others(const LogDirectory& job, const FileInfo& file,
-                               const std::vector<std::string>& paths);
+// (log/last_seen.h): then what it was like and what it is like now, in words; else nothing. An error: it
+// cannot be looked at.
+Result<std::optional<std::string>> changed_by_others(const LogDirectory& job, const FileInfo& file,
+                                                     const std::vector<std::string>& paths);
 // The mark says that the file is being written, before recovery does, lest a repetition take it for a change.
 // Of a file of several nodes: that a recovery is at it now, which has to be said again every now and then.
 Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log);

@@ -13,17 +13,21 @@ from pathlib import Path
 import harness
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUN_AGAIN", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
+NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUN_AGAIN", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
 MISUSED = [
     ("--force",),
     ("--user", "root"),
     ("--lost-nodes",),
     ("--lost-nodes", "--all"),
+    ("--to", "copy"),
+    ("--to", "copy", "--file", "x", "--all"),
+    ("--to", "copy", "--file", "x", "--force"),
     ("--lost-nodes", "--file", "x", "--all"),
     ("--lost-nodes", "--file", "x", "--dry-run"),
     ("--all", "--dir", "logs"),
 ]
-USED = [(), ("--file", "x", "--force"), ("--file", "x", "--lost-nodes"), ("--all",), ("--all", "--file", "x", "--force", "--dry-run")]
+USED = [(), ("--file", "x", "--force"), ("--file", "x", "--lost-nodes"), ("--all",), ("--all", "--file", "x", "--force", "--dry-run"),
+    ("--file", "x", "--to", "copy"), ("--wait", "5")]
 PROJECT = """\
 project(wrappers NONE)
 set(PMIO_MPICC "" CACHE STRING "")
@@ -57,6 +61,19 @@ def check_usage(command):
     for words in USED:
         done = command.run("recover", *words)
         assert done.returncode == 0, f"recover {words}: {done}"
+
+
+def check_discard(command):
+    """A log that is not there; the note of it goes if that is said."""
+    notes = command.scratch / f"pmio-jobs-{os.geteuid()}"
+    notes.mkdir(mode=0o700)
+    note = notes / "job-00000000000000ab"
+    note.write_text(f"{command.scratch}/gone\n")
+    for words, code, said in ((("xyz",), 1, "is no job"), (("ab",), 1, "no log of job"), (("ab", "--yes"), 0, "is removed"), ((), 2, "required")):
+        done = command.run("discard", *words)
+        assert done.returncode == code and said in done.stdout + done.stderr, (words, done)
+        assert note.exists() == (words != ("ab", "--yes") and code != 2), words
+    notes.rmdir()
 
 
 def check_log_directory(command):
@@ -174,6 +191,7 @@ def main():
         scratch = Path(directory).resolve()
         command = Command(build, scratch)
         check_usage(command)
+        check_discard(command)
         check_log_directory(command)
         check_environment(command)
         check_updated_mpi(command)

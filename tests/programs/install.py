@@ -54,7 +54,7 @@ function pathJoin(...) return table.concat({...}, "/") end
 function myFileName() return arg[1] end
 dofile(arg[1])
 """
-PAGES = {"man1/pmio.1": ["run", "doctor", "inspect", "stats"], "man1/pmio-recover.1": ["recover"]}
+PAGES = {"man1/pmio.1": ["run", "doctor", "discard", "inspect", "stats"], "man1/pmio-recover.1": ["recover"]}
 
 
 def words(*command, **options):
