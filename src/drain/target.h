@@ -77,8 +77,8 @@ class TargetFile {
   // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window` (window[0] is
   // file byte a). Many tiny intervals close to each other (mean below 4 KiB, more than 16, gaps up to 64 KiB)
   // are written as one read-modify-write under an fcntl lock of their range, where the file can be read and
-  // locked; nothing outside the first and the last covered byte is written. May change bytes of window
-  // outside covered.
+  // locked; nothing outside the first and the last covered byte is written, and no block of the file system
+  // that is in a hole and holds no covered byte. May change bytes of window outside covered.
   Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
   // The same, each interval by itself: where other nodes may write in the gaps meanwhile.
   Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
@@ -122,6 +122,7 @@ class TargetFile {
   bool in_user_space();
   void read_past_cache();
   Status sieve(uint64_t a, std::byte* window, std::span<const Interval> covered);
+  Status rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;
   bool past_cache_ = false;

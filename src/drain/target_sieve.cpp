@@ -1,6 +1,9 @@
 // Writing the covered parts of a window: each by itself, or, where they are many and tiny, as data sieving
-// does (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", 1999).
+// does (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", 1999). But for holes of the file:
+// they stay holes.
 #include <fcntl.h>
+#include <sys/statfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +19,7 @@ constexpr uint64_t kTinyBytes = 4096;
 constexpr size_t kFewIntervals = 16;
 constexpr uint64_t kMostGapBytes = 64 << 10;  // reading and writing more costs more than another call
 constexpr uint64_t kReadBytes = 256 << 10;
+constexpr size_t kFewTogether = 2;  // so many writes cost no more than a read and a write
 
 bool many_tiny(std::span<const Interval> covered) {
   uint64_t bytes = 0;
@@ -51,6 +55,41 @@ class RangeLock {
   bool held_ = false;
 };
 
+// Where the file has blocks, asked for from the front to the back. A file system that does not tell says that
+// it has them up to its end.
+class Holes {
+ public:
+  explicit Holes(int fd) : fd_(fd) {
+    struct statfs facts;
+    block_ = fstatfs(fd, &facts) == 0 && facts.f_bsize > 0 ? static_cast<uint64_t>(facts.f_bsize) : 0;
+  }
+  // Whether the gap has whole blocks, all of which are a hole. Gaps in ascending order.
+  bool is_hole(const Interval& gap) {
+    if (block_ == 0) return false;
+    const Interval blocks{(gap.begin + block_ - 1) / block_ * block_, gap.end / block_ * block_};
+    if (blocks.begin >= blocks.end) return false;
+    if (blocks.begin >= data_.end) find_data(blocks.begin);
+    return blocks.end <= data_.begin;
+  }
+
+ private:
+  // The first data at or behind `from`.
+  void find_data(uint64_t from) {
+    const off_t begin = lseek(fd_, static_cast<off_t>(from), SEEK_DATA);
+    const bool none = begin < 0 && errno == ENXIO;  // up to the end of the file, and behind it
+    if (begin < 0) {
+      data_ = none ? Interval{UINT64_MAX, UINT64_MAX} : Interval{0, UINT64_MAX};
+      return;
+    }
+    // Of data that lie behind a gap the end is not needed before there is a gap that begins in them.
+    const off_t end = static_cast<uint64_t>(begin) > from ? begin : lseek(fd_, begin, SEEK_HOLE);
+    data_ = {static_cast<uint64_t>(begin), end < 0 ? UINT64_MAX : static_cast<uint64_t>(end)};
+  }
+  int fd_;
+  uint64_t block_;
+  Interval data_{0, 0};  // the next, as far as it was asked for
+};
+
 }  // namespace
 
 Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered) {
@@ -61,11 +100,8 @@ Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<con
 
 // Fills the gaps of the window from the file and writes all of it. What lies beyond the end of the file reads
 // as zeros, as the hole would that separate writes leave.
-Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval> covered) {
+Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered) {
   const Interval range{covered.front().begin, covered.back().end};
-  const RangeLock lock(fd_, range);
-  // A file system without locks: somebody else could write into a gap meanwhile, and would be overwritten.
-  if (!lock.held()) return write_each(a, window, covered);
   const auto old = std::make_unique_for_overwrite<std::byte[]>(std::min(kReadBytes, range.bytes()));
   size_t next = 0;  // interval after the gap that is being filled
   uint64_t at = range.begin;
@@ -89,6 +125,22 @@ Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval
     if (next > 0 && covered[next - 1].end > at) --next;
   }
   return write(range.begin, window + (range.begin - a), range.bytes());
+}
+
+Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval> covered) {
+  const RangeLock lock(fd_, {covered.front().begin, covered.back().end});
+  // A file system without locks: somebody else could write into a gap meanwhile, and would be overwritten.
+  if (!lock.held()) return write_each(a, window, covered);
+  Holes holes(fd_);
+  for (size_t i = 0; i < covered.size();) {
+    size_t next = i + 1;
+    while (next < covered.size() && !holes.is_hole({covered[next - 1].end, covered[next].begin})) ++next;
+    const auto together = covered.subspan(i, next - i);
+    PMIO_TRY(together.size() <= kFewTogether ? write_each(a, window, together)
+                                             : rewrite(a, window, together));
+    i = next;
+  }
+  return {};
 }
 
 Status TargetFile::write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered) {

@@ -194,6 +194,54 @@ TEST_F(Target, TinyIntervalsFarFromEachOtherAreNotJoined) {
   EXPECT_EQ(file->counters().written_bytes, 240u);
 }
 
+uint64_t blocks_of(const std::string& path) {
+  struct stat info;
+  EXPECT_EQ(stat(path.c_str(), &info), 0);
+  return static_cast<uint64_t>(info.st_blocks) * 512;
+}
+
+// Groups of tiny pieces, each within a block of the file system, and far from the next but not too far to be
+// sieved together.
+TEST_F(Target, HolesBetweenTinyIntervalsStayHoles) {
+  constexpr uint64_t kGroups = 200, kApart = 16 << 10, kMost = kGroups * (8 << 10);
+  put("");
+  const auto file = open();
+  std::string expected;
+  std::vector<std::byte> window(kGroups * kApart);
+  for (int round = 0; round < 2; round++) {
+    std::vector<Interval> covered;
+    for (uint64_t group = 0; group < kGroups; ++group) {
+      for (uint64_t i = 0; i < 5; ++i) {
+        const uint64_t at = group * kApart + i * 32 + static_cast<uint64_t>(round) * 8;
+        covered.push_back({at, at + 8});
+        std::memset(&window[at], 'a' + round, 8);
+        if (expected.size() < at + 8) expected.resize(at + 8);
+        std::memset(&expected[at], 'a' + round, 8);
+      }
+    }
+    ASSERT_TRUE(file->write_covered(0, window.data(), covered).ok());
+    EXPECT_EQ(calls(file->counters().writes), kGroups) << "each group at once";
+    file->counters().writes[0] = 0;
+    EXPECT_LE(blocks_of(path_), kMost);
+    EXPECT_TRUE(content() == expected);
+  }
+  // Where something lies between them they are one read and one write, up to the next hole.
+  const std::string data(kApart * 50, 'd');
+  ASSERT_TRUE(file->write(0, data.data(), data.size()).ok());
+  expected.replace(0, data.size(), data);
+  std::vector<Interval> covered;
+  for (uint64_t at = 64; at < expected.size(); at += kApart) {
+    covered.push_back({at, at + 8});
+    std::memset(&window[at], 'c', 8);
+    std::memset(&expected[at], 'c', 8);
+  }
+  file->counters().writes[0] = file->counters().writes[1] = 0;
+  ASSERT_TRUE(file->write_covered(0, window.data(), covered).ok());
+  EXPECT_EQ(calls(file->counters().writes), 1 + (kGroups - 51));
+  EXPECT_TRUE(content() == expected);
+  EXPECT_LE(blocks_of(path_), kMost + data.size());
+}
+
 // Another holder of a lock in the range delays the read-modify-write; afterwards the range is free again.
 TEST_F(Target, ReadModifyWriteHonoursLocks) {
   put(std::string(5000, 'o'));
