@@ -5,36 +5,11 @@
 #include <optional>
 
 #include "medium/job_name.h"
+#include "recover/recorded.h"
 #include "recover/run.h"
 
 namespace pmio {
 namespace {
-
-// As what the job's segments have recorded that file; nullopt: not at all. Where one of them cannot be read
-// now it may have. Reads headers only.
-Result<std::optional<FileIdentity>> recorded_as(const LogDirectory& job, const FileIdentity& identity,
-                                                const std::string& path) {
-  auto names = job.names();
-  if (!names.ok()) return names.status();
-  std::optional<FileIdentity> maybe;
-  for (const std::string& name : *names) {
-    if (name.compare(0, 4, "seg-") != 0) continue;
-    auto mapping = job.map(name);
-    if (!mapping.ok()) {
-      if (mapping.status().system_errno() != ENOENT) maybe = identity;
-      continue;
-    }
-    auto reader = SegmentReader::open((*mapping)->bytes());
-    if (!reader.ok()) {
-      if (reader.status().code() != Code::corrupt) maybe = identity;
-      continue;
-    }
-    const FileIdentity& recorded = reader->header().target;
-    if (same_file(recorded, identity) || (reader->path() == path && is_recorded(recorded, identity)))
-      return std::optional(recorded);
-  }
-  return maybe;
-}
 
 Status pending_status(const RecoverReport& report) {
   for (const JobOutcome& job : report.jobs) {
@@ -58,25 +33,21 @@ Status pending_status(const RecoverReport& report) {
 
 Status recover_pending_file(const std::string& directory, const FileIdentity& identity,
                             const std::string& path, uint64_t own_job) {
-  auto parent = LogDirectory::open(directory);
-  if (!parent.ok()) return parent.status().system_errno() == ENOENT ? Status() : parent.status();
-  auto names = job_names(*parent);
+  const auto names = other_jobs(directory, job_name(own_job));
   if (!names.ok()) return names.status();
-  const std::string own = job_name(own_job);
   std::vector<FileIdentity> meant;  // under another device number in logs of before a mount
   std::vector<std::string> concerned;
-  for (const std::string& name : *names) {
-    if (name == own) continue;
-    auto job = parent->open_below(name);
-    if (!job.ok() && (job.status().code() == Code::access || job.status().system_errno() == ENOENT)) continue;
-    if (!job.ok()) return job.status();
-    const auto recorded = recorded_as(*job, identity, path);
-    if (!recorded.ok()) return recorded.status();
-    if (!recorded.value()) continue;
+  for (const std::string& name : names.value()) {
+    const auto logs = logs_of(directory, name);
+    if (!logs.ok()) return logs.status();
+    const auto recorded = logs.value() ? logs.value()->find(identity, path) : std::nullopt;
+    if (!recorded) continue;
     concerned.push_back(name);
-    if (std::find(meant.begin(), meant.end(), *recorded.value()) == meant.end())
-      meant.push_back(*recorded.value());
+    if (std::find(meant.begin(), meant.end(), *recorded) == meant.end()) meant.push_back(*recorded);
   }
+  if (concerned.empty()) return {};
+  auto parent = LogDirectory::open(directory);
+  if (!parent.ok()) return parent.status().system_errno() == ENOENT ? Status() : parent.status();
   RecoverOptions options;
   options.directory = directory;
   for (const FileIdentity& one : meant) {
