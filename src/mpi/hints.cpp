@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
+#include <initializer_list>
+
+#include "medium/default_directory.h"
 
 namespace pmio {
 namespace {
@@ -24,14 +29,17 @@ Status set_bytes(uint64_t& into, std::string_view key, std::string_view value) {
   return {};
 }
 
+bool is_one_of(std::string_view value, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), value) != words.end();
+}
+
+bool is_on(std::string_view value) { return is_one_of(value, {"1", "on", "true", "yes", "enable"}); }
+// src/preload/takeover.c knows the same, where PMIO_MODE says them.
+bool is_off(std::string_view value) { return is_one_of(value, {"0", "off", "false", "no", "disable"}); }
+
 Status set_switch(bool& into, std::string_view key, std::string_view value) {
-  constexpr std::array<std::string_view, 5> kOn{"1", "on", "true", "yes", "enable"};
-  constexpr std::array<std::string_view, 5> kOff{"0", "off", "false", "no", "disable"};
-  const bool on = std::find(kOn.begin(), kOn.end(), value) != kOn.end();
-  if (!on && std::find(kOff.begin(), kOff.end(), value) == kOff.end()) {
-    return bad_value(key, value, "on or off");
-  }
-  into = on;
+  if (!is_on(value) && !is_off(value)) return bad_value(key, value, "on or off");
+  into = is_on(value);
   return {};
 }
 
@@ -40,11 +48,11 @@ Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
     return {Code::unsupported,
             "hint pmio_mode: '" + std::string(value) + "' is not available in this version; auto is used"};
   }
-  if (value == "auto")
+  if (value == "auto" || is_on(value))
     hints.mode = Mode::automatic;
   else if (value == "log")
     hints.mode = Mode::log;
-  else if (value == "off")
+  else if (is_off(value))
     hints.mode = Mode::off;
   else
     return bad_value(key, value, "auto, log or off");
@@ -87,8 +95,10 @@ const char* across_nodes_name(AcrossNodes value) {
 }
 
 Status set_directory(Hints& hints, std::string_view key, std::string_view value) {
-  if (value.empty() || value[0] != '/') return bad_value(key, value, "an absolute path");
-  hints.directory = value;
+  Result<std::string> directory = expand_directory(value);
+  if (!directory.ok())
+    return {Code::invalid, "hint " + std::string(key) + ": " + directory.status().message()};
+  hints.directory = std::move(directory).value();
   return {};
 }
 
@@ -114,6 +124,13 @@ const std::array<std::string_view, 10> kKeys{
     "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
     "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed"};
 
+std::string lower(std::string_view text) {
+  std::string word(text);
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return word;
+}
+
 std::string_view take_until(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
   const std::string_view head = text.substr(0, at);
@@ -133,8 +150,14 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "striping_unit") return set_bytes(hints.layout.striping_unit, key, value);
   if (key == "striping_factor") return set_striping_factor(hints, key, value);
   if (key.substr(0, kPrefix.size()) != kPrefix) return {};
-  if (key == "pmio_mode") return set_mode(hints, key, value);
   if (key == "pmio_dir") return set_directory(hints, key, value);
+  if (key == "pmio_interface") {
+    hints.interface = value;
+    return {};
+  }
+  const std::string word = lower(value);
+  value = word;
+  if (key == "pmio_mode") return set_mode(hints, key, value);
   if (key == "pmio_log_size") return set_bytes(hints.log_bytes, key, value);
   if (key == "pmio_index_memory") return set_bytes(hints.index_bytes, key, value);
   if (key == "pmio_durability") return set_durability(hints, key, value);
@@ -142,14 +165,9 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
-  if (key == "pmio_interface") {
-    hints.interface = value;
-    return {};
-  }
-  return {Code::invalid, "hint " + std::string(key) +
-                             " is unknown; known are pmio_mode, pmio_dir, pmio_log_size, " +
-                             "pmio_index_memory, pmio_durability, pmio_background, pmio_stats, "
-                             "pmio_across_nodes, pmio_interface, pmio_keep_closed"};
+  std::string known;
+  for (const std::string_view name : kKeys) known += (known.empty() ? "" : ", ") + std::string(name);
+  return {Code::invalid, "hint " + std::string(key) + " is unknown; known are " + known};
 }
 
 std::vector<HintPair> environment_hints() {
@@ -162,8 +180,11 @@ std::vector<HintPair> environment_hints() {
   return pairs;
 }
 
-std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
-                                     std::vector<std::string>* complaints) {
+std::span<const std::string_view> hint_keys() { return kKeys; }
+
+static std::vector<HintPair> overrides(std::string_view text,
+                                       const std::function<bool(const std::string&)>& counts,
+                                       std::vector<std::string>* complaints) {
   std::vector<HintPair> pairs;
   while (!text.empty()) {
     std::string_view group = take_until(text, ',');
@@ -175,12 +196,23 @@ std::vector<HintPair> override_hints(std::string_view text, const std::string& f
       if (equals == std::string_view::npos || equals == 0) {
         complaints->push_back("PMIO_HINTS: '" + std::string(setting) + "' for '" + pattern +
                               "' is not key=value");
-      } else if (matches(pattern, filename)) {
+      } else if (counts(pattern)) {
         pairs.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
       }
     }
   }
   return pairs;
+}
+
+std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
+                                     std::vector<std::string>* complaints) {
+  return overrides(
+      text, [&filename](const std::string& pattern) { return matches(pattern, filename); }, complaints);
+}
+
+std::vector<HintPair> every_override(std::string_view text, std::vector<std::string>* complaints) {
+  return overrides(
+      text, [](const std::string& /*pattern*/) { return true; }, complaints);
 }
 
 std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,9 +39,10 @@ struct Hints {
 
 using HintPair = std::pair<std::string, std::string>;
 
-// Sets what key says. A key that is neither pmio's nor a striping hint changes nothing and is ok. invalid: an
-// unknown pmio_ key, or a value that its key does not take; the hints are then unchanged, and the message is
-// for the user. unsupported: a value that this version cannot serve yet; unchanged too.
+// Sets what key says; words such as on and off are taken in capitals too. A key that is neither pmio's nor a
+// striping hint changes nothing and is ok. invalid: an unknown pmio_ key, or a value that its key does not
+// take; the hints are then unchanged, and the message is for the user. unsupported: a value that this version
+// cannot serve yet; unchanged too.
 Status set_hint(Hints& hints, std::string_view key, std::string_view value);
 
 // The hints of the environment PMIO_<KEY>, as pmio_<key>. PMIO_HINTS is not among them.
@@ -51,6 +53,12 @@ std::vector<HintPair> environment_hints();
 // library's own. Malformed parts are left out and named in complaints.
 std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
                                      std::vector<std::string>* complaints);
+
+// As override_hints, of all patterns: for who checks the text before there are files.
+std::vector<HintPair> every_override(std::string_view text, std::vector<std::string>* complaints);
+
+// The keys of pmio's hints, pmio_<key>.
+std::span<const std::string_view> hint_keys();
 
 // The pmio_ hints in force, as MPI_File_get_info shows them.
 std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory);

@@ -59,6 +59,37 @@ TEST(SetHint, SaysWhichModesAreNotAvailableYet) {
   EXPECT_EQ(hints.mode, Mode::automatic);
 }
 
+TEST(SetHint, TakesWordsInCapitalsAndEveryWordForOff) {
+  for (const char* off : {"off", "Off", "OFF", "0", "no", "False", "disable"}) {
+    Hints hints;
+    EXPECT_TRUE(set_hint(hints, "pmio_mode", off).ok()) << off;
+    EXPECT_EQ(hints.mode, Mode::off) << off;
+  }
+  Hints hints;
+  EXPECT_TRUE(set_hint(hints, "pmio_durability", "Always").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_background", "NO").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_mode", "Log").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_interface", "ETH0").ok());
+  EXPECT_EQ(hints.durability, Durability::always);
+  EXPECT_FALSE(hints.background);
+  EXPECT_EQ(hints.mode, Mode::log);
+  EXPECT_EQ(hints.interface, "ETH0");
+}
+
+TEST(SetHint, NamesAllKeysWhereOneIsUnknown) {
+  Hints hints;
+  const Status status = set_hint(hints, "pmio_logsize", "1G");
+  for (const std::string_view key : hint_keys())
+    EXPECT_NE(status.message().find(key), std::string::npos) << key;
+}
+
+TEST(OverrideHints, OfAllPatternsForWhoChecksThem) {
+  std::vector<std::string> complaints;
+  const auto pairs = every_override("*.h5:pmio_mode=off:x,b*:romio_cb_write=enable", &complaints);
+  EXPECT_EQ(pairs, (std::vector<HintPair>{{"pmio_mode", "off"}, {"romio_cb_write", "enable"}}));
+  EXPECT_EQ(complaints.size(), 1u);
+}
+
 TEST(SetHint, LeavesOtherLibrariesKeysAlone) {
   Hints hints;
   EXPECT_TRUE(set_hint(hints, "romio_cb_write", "enable").ok());
