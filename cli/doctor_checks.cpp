@@ -14,24 +14,16 @@
 #include <filesystem>
 
 #include "medium/registry.h"
-#include "mpi/choose_again.h"
 #include "node/job.h"
 #include "recover/scan.h"
 #include "report_format.h"
+#include "settings.h"
 
 namespace pmio::cli {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr uint64_t kSmallFileSystem = 1ull << 30;  // a container's /dev/shm is 64 MiB by default
-
-// What is named like a hint and is none.
-constexpr const char* kNotHints[] = {
-    "PMIO_HINTS", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", kRunCommand, kChosenAgain,
-    // what pmio's build and tests read
-    "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS", "PMIO_FUZZ_SECONDS", "PMIO_SANITIZED_SEEDS",
-    "PMIO_DEMO_PATTERN", "PMIO_TESTBED", "PMIO_FAULT_SEED", "PMIO_FAULT_SEEDS", "PMIO_FAULT_EVERY",
-    "PMIO_FAULT_CALLS", "PMIO_YIELD_NS"};
 
 void add(Diagnosis& diagnosis, std::string what, std::string remedy) {
   diagnosis.findings.push_back({std::move(what), std::move(remedy)});
@@ -110,34 +102,11 @@ bool removed_at_logout() {
   return std::string(text, length).starts_with("b true");
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(tolower(c)); });
-  return text;
-}
-
 }  // namespace
 
 void check_environment(Diagnosis& diagnosis) {
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    const std::string name = text.substr(0, text.find('='));
-    if (!name.starts_with("PMIO_")) continue;
-    const auto same = [&name](const char* known) { return name == known; };
-    if (std::any_of(std::begin(kNotHints), std::end(kNotHints), same)) continue;
-    const char* value = getenv(name.c_str());
-    const Status status = set_hint(diagnosis.hints, lower(name), value == nullptr ? "" : value);
-    if (!status.ok()) add(diagnosis, name + ": " + status.message(), "correct or unset " + name);
-  }
-  const char* overriding = getenv("PMIO_HINTS");
-  if (overriding == nullptr) return;
-  std::vector<std::string> complaints;
-  Hints scratch;
-  for (const auto& [key, value] : override_hints(overriding, "", &complaints)) {
-    const Status status = set_hint(scratch, key, value);
-    if (!status.ok()) complaints.push_back("PMIO_HINTS: " + status.message());
-  }
-  for (const std::string& complaint : complaints) add(diagnosis, complaint, "correct PMIO_HINTS");
+  for (SettingProblem& problem : check_settings(diagnosis.hints))
+    add(diagnosis, std::move(problem.what), std::move(problem.remedy));
 }
 
 void check_directory(Diagnosis& diagnosis) {

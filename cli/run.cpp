@@ -1,9 +1,10 @@
-// `pmio run`: becomes the program, with the runtime library that fits its MPI preloaded.
+// `pmio run`: becomes the program, with libpmio.so preloaded, which takes over whatever MPI the program uses.
 //
 // Only the environment changes, and the process is replaced, not forked: signals, standard streams, process
 // ids and the launcher's wire-up stay the program's own.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,14 +14,17 @@
 
 #include "commands.h"
 #include "medium/default_directory.h"
-#include "mpi/choose_again.h"
+#include "preload/names.h"
 #include "recover/leftovers.h"
-#include "run_choose.h"
+#include "run_loader.h"
+#include "run_prospects.h"
+#include "settings.h"
 
 namespace pmio::cli {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr int kNotTakenOver = 125;   // as `env` and `timeout` for what is wrong with themselves
 constexpr int kCannotExecute = 126;  // as the shell
 constexpr int kNotFound = 127;
 
@@ -28,7 +32,7 @@ struct Options {
   std::string directory, log_size, mode, hints, tag;
   bool statistics = false;
   bool outermost = false;
-  bool again = false;  // by a runtime library for another MPI: mpi/choose_again.h
+  bool or_plain = false;
   std::vector<std::string> program;
 };
 
@@ -45,61 +49,37 @@ void set_if_given(const char* name, const std::string& value) {
 
 bool is_launcher(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
-  for (const char* known : {"mpiexec", "mpirun", "orterun", "prterun", "srun", "aprun", "jsrun"}) {
+  for (const char* known :
+       {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "flux"}) {
     if (name == known || name.starts_with(std::string(known) + ".")) return true;
   }
   return false;
 }
 
-Result<Runtime> named_runtime(const std::vector<Runtime>& runtimes, const std::string& tag) {
+// Of the runtime libraries' sanitizer too, where pmio was built with one: it must come first as well.
+std::string first_of_all(const std::vector<Runtime>& runtimes, const Prospects& prospects) {
+  if (!prospects.sanitizer.empty()) return prospects.sanitizer;
   for (const Runtime& runtime : runtimes) {
-    if (runtime.present && runtime.tag == tag) return runtime;
-  }
-  return Status(Code::invalid, "no runtime library named " + tag + "; built were: " + list_tags(runtimes));
-}
-
-// The sanitizers' runtimes must come first in the list of preloaded libraries, or they refuse to start the
-// program.
-std::string sanitizer_of(const std::string& runtime) {
-  auto libraries = loaded_libraries(runtime, own_loader());
-  if (!libraries.ok()) return {};
-  for (const LoadedLibrary& library : *libraries) {
-    for (const char* known : {"libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan"}) {
-      if (library.name.find(known) != std::string::npos) return library.path;
-    }
+    if (runtime.present) return sanitizer_of(runtime.path, own_loader());
   }
   return {};
 }
 
 // What is preloaded already stays nearer to the program, so that a profiler sees the program's calls;
 // outermost: it sees what pmio hands on.
-Status preload(const std::string& runtime, bool outermost) {
-  if (runtime.find_first_of(": ") != std::string::npos) {
-    return {Code::invalid, "the loader separates LD_PRELOAD by colons and spaces, and cannot take " +
-                               runtime + ": install pmio to a path without them"};
+Status preload(const std::string& library, const std::string& sanitizer, bool outermost) {
+  if (library.find_first_of(": ") != std::string::npos) {
+    return {Code::unsupported, "the loader separates LD_PRELOAD by colons and spaces, and cannot take " +
+                                   library + ": install pmio to a path without them"};
   }
   const char* before = getenv("LD_PRELOAD");
   const std::string others = before == nullptr ? "" : before;
   std::string list;
-  for (const std::string& part :
-       {sanitizer_of(runtime), outermost ? runtime : others, outermost ? others : runtime}) {
+  for (const std::string& part : {sanitizer, outermost ? library : others, outermost ? others : library}) {
     if (!part.empty()) list += (list.empty() ? "" : ":") + part;
   }
   setenv("LD_PRELOAD", list.c_str(), 1);
   return {};
-}
-
-// The runtime library that is preloaded already, exchanged in its place for another.
-void exchange_runtime(const std::vector<Runtime>& runtimes, const std::string& runtime) {
-  const char* before = getenv("LD_PRELOAD");
-  std::string list = before == nullptr ? "" : before;
-  for (const Runtime& other : runtimes) {
-    const size_t at = list.find(other.path);
-    if (at == std::string::npos) continue;
-    list.replace(at, other.path.size(), runtime);
-    break;
-  }
-  setenv("LD_PRELOAD", list.c_str(), 1);
 }
 
 int become(const std::string& path, const std::vector<std::string>& program) {
@@ -113,10 +93,7 @@ int become(const std::string& path, const std::vector<std::string>& program) {
 
 // Once per job: by the first rank, or where no launcher says which rank this is.
 void mention_leftovers() {
-  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    const char* rank = getenv(name);
-    if (rank != nullptr && strcmp(rank, "0") != 0) return;
-  }
+  if (!pmio_is_first_rank()) return;
   const std::string directory = default_directory();
   const size_t dead = count_dead_jobs(directory);
   if (dead == 0) return;
@@ -126,52 +103,68 @@ void mention_leftovers() {
           dead, dead == 1 ? "job" : "jobs", directory.c_str(), directory.c_str());
 }
 
-// The first word is the program's file, those after it are its arguments, its name among them. Whatever is
-// wrong, the program must go on: the runtime library that it has says that there is no log.
-int run_again(std::vector<std::string> words) {
-  if (words.size() < 2) return fail("--again is for the runtime libraries", kUsage);
-  const std::string path = words.front();
-  words.erase(words.begin());
-  if (auto runtimes = load_runtimes(); runtimes.ok()) {
-    if (auto runtime = choose_runtime(*runtimes, path); runtime.ok())
-      exchange_runtime(*runtimes, runtime->path);
-  }
-  setenv(kChosenAgain, std::to_string(getpid()).c_str(), 1);
-  return become(path, words);
+void set_environment(const Options& options) {
+  // Absolute, for whoever starts in another directory.
+  set_if_given("PMIO_DIR", options.directory.empty() ? "" : std::filesystem::absolute(options.directory));
+  set_if_given("PMIO_LOG_SIZE", options.log_size);
+  set_if_given("PMIO_MODE", options.mode);
+  set_if_given("PMIO_HINTS", options.hints);
+  set_if_given(PMIO_ENV_RUNTIME, options.tag);
+  if (options.statistics) setenv("PMIO_STATS", "1", 1);
+  setenv(PMIO_ENV_COMMAND, (executable_directory() + "/pmio").c_str(), 1);
 }
 
-int run(Options options) {
+// Of the environment as the job will have it, options included. All of it, so that one start finds them all.
+bool settings_are_right() {
+  Hints hints;
+  const auto problems = check_settings(hints);
+  for (const SettingProblem& problem : problems) {
+    if (pmio_is_first_rank()) fail(problem.what + ": " + problem.remedy, kUsage);
+  }
+  return problems.empty();
+}
+
+Status check_tag(const std::vector<Runtime>& runtimes, const std::string& tag) {
+  const auto is_wanted = [&tag](const Runtime& runtime) { return runtime.present && runtime.tag == tag; };
+  if (tag.empty() || std::any_of(runtimes.begin(), runtimes.end(), is_wanted)) return {};
+  return {Code::invalid, "no runtime library named " + tag + "; built were: " + list_tags(runtimes)};
+}
+
+// Everything that makes the program's MPI-IO pmio's; unsupported: it cannot be.
+Status take_over(const Options& options, const std::string& path) {
+  const std::string library = preloaded_library();
+  if (library.empty())
+    return {Code::unsupported, "libpmio.so is missing: is pmio completely built or installed?"};
+  auto runtimes = load_runtimes();
+  if (!runtimes.ok()) return {Code::unsupported, runtimes.status().message()};
+  PMIO_TRY(check_tag(*runtimes, options.tag));
+  const Prospects prospects = look_at_program(*runtimes, path);
+  PMIO_TRY(prospects.obstacle);
+  return preload(library, first_of_all(*runtimes, prospects), options.outermost);
+}
+
+int run(const Options& options) {
   if (options.program.empty())
     return fail("no program given; usage: mpiexec -n N pmio run [options] -- ./app args", kUsage);
-  if (options.again) return run_again(std::move(options.program));
   const std::string& name = options.program.front();
   if (is_launcher(name)) {
     return fail(
         "give pmio to the launcher, not the launcher to pmio: " + name + " ... pmio run [options] -- ./app",
         kUsage);
   }
+  set_environment(options);
+  if (!settings_are_right()) return kUsage;
   bool denied = false;
   const std::string path = find_program(name, &denied);
   if (path.empty())
     return denied ? fail(name + ": permission denied", kCannotExecute)
                   : fail(name + ": not found", kNotFound);
-
-  auto runtimes = load_runtimes();
-  if (!runtimes.ok()) return fail(runtimes.status().message(), 1);
-  auto runtime =
-      options.tag.empty() ? choose_runtime(*runtimes, path) : named_runtime(*runtimes, options.tag);
-  if (!runtime.ok()) return fail(runtime.status().message(), 1);
-  if (Status status = preload(runtime->path, options.outermost); !status.ok())
-    return fail(status.message(), 1);
-
-  // Absolute, for whoever starts in another directory.
-  set_if_given("PMIO_DIR", options.directory.empty() ? "" : std::filesystem::absolute(options.directory));
-  set_if_given("PMIO_LOG_SIZE", options.log_size);
-  set_if_given("PMIO_MODE", options.mode);
-  set_if_given("PMIO_HINTS", options.hints);
-  if (options.statistics) setenv("PMIO_STATS", "1", 1);
-  setenv(kRunCommand, (executable_directory() + "/pmio").c_str(), 1);
-  unsetenv(kChosenAgain);
+  if (Status status = take_over(options, path); !status.ok()) {
+    if (status.code() == Code::invalid) return fail(status.message(), kUsage);
+    if (!options.or_plain) return fail(status.message() + "; --or-plain runs it without pmio", kNotTakenOver);
+    if (pmio_is_first_rank()) fail("runs without pmio: " + status.message(), 0);
+    return become(path, options.program);
+  }
   mention_leftovers();
   return become(path, options.program);
 }
@@ -191,8 +184,14 @@ void add_run(CLI::App& app) {
                       "Runtime library to take, such as mpich-4.0.2, instead of finding it out");
   command->add_flag("--outermost", options->outermost,
                     "Stand before what LD_PRELOAD holds already, which then sees what pmio hands on only");
-  command->add_flag("--again", options->again)->group("");  // not for users: --help is silent about it
-  command->footer("The program and its arguments follow, after -- where one likes.");
+  command->add_flag("--or-plain", options->or_plain,
+                    "Run the program without pmio where it cannot be taken over, instead of ending with 125");
+  command->footer(
+      "The program and its arguments follow, after -- where one likes. Its exit status is the program's; 2: "
+      "an "
+      "option or a PMIO_ variable is wrong; 125: the program cannot be taken over; 126: it cannot be "
+      "executed; "
+      "127: it is not found.");
   command->callback([options] {
     options->program = program_words;
     set_exit_code(run(*options));

@@ -1,43 +1,27 @@
-// Which runtime library fits a program: the one that was built against the MPI library that the program will
-// load.
+// What shows of a program before it starts: whether pmio can take it over, and what must be preloaded first.
 //
-// In this order: the very same library file; then the same family (handles and constants laid out alike), the
-// nearest version. A program that links no MPI (an interpreter, a shell script, a wrapper such as `env` or
-// `numactl`) is judged by the launcher that started it: its environment tells the family, the executables of
-// the parent processes which of several installations. Threads: none of this is shared.
+// Which runtime library fits is found out in the process itself, by libpmio.so (src/preload/takeover.h). Of a
+// shell, of Python and of other programs that link no MPI library nothing shows. Threads: none of this is
+// shared.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
-#include "run_loader.h"
 #include "run_runtimes.h"
 
 namespace pmio::cli {
 
-struct MpiLibrary {
-  std::string path;    // links resolved
-  std::string family;  // as in Runtime
+struct Prospects {
+  Status obstacle;        // not ok: pmio cannot take it over; why, and what to do
+  std::string sanitizer;  // the runtime of its sanitizer, which must be first in LD_PRELOAD; empty: none
 };
 
-// The first MPI library among the loaded ones.
-std::optional<MpiLibrary> find_mpi(const std::vector<LoadedLibrary>& libraries);
+// Of a program found by find_program.
+Prospects look_at_program(const std::vector<Runtime>& runtimes, const std::string& program);
 
-struct Launcher {
-  std::string family;                  // empty: not started by an MPI launcher that we know
-  int major = 0;                       // of the MPI, 0 where it does not show
-  std::vector<std::string> ancestors;  // executables of the parent processes, nearest first
-};
-Launcher find_launcher();
-
-// Of those that are present. invalid: none fits, or several may and nothing tells; the message says which
-// were built.
-Result<Runtime> choose_by_library(const std::vector<Runtime>& runtimes, const MpiLibrary& mpi);
-Result<Runtime> choose_by_launcher(const std::vector<Runtime>& runtimes, const Launcher& launcher);
-
-// For a program found by find_program.
-Result<Runtime> choose_runtime(const std::vector<Runtime>& runtimes, const std::string& program);
+// The runtime of the sanitizer that a program or library was built with, if that is a library; else empty.
+std::string sanitizer_of(const std::string& path, const std::string& loader);
 
 }  // namespace pmio::cli

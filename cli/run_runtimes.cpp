@@ -37,6 +37,11 @@ static fs::path find_map() {
   return fs::exists(installed, error) ? installed : built;
 }
 
+std::string preloaded_library() {
+  const std::string path = (find_map().parent_path() / "libpmio.so").string();
+  return access(path.c_str(), R_OK) == 0 ? path : std::string();
+}
+
 Result<std::vector<Runtime>> load_runtimes() {
   const fs::path map = find_map();
   const fs::path directory = map.parent_path();

@@ -26,6 +26,9 @@ struct Runtime {
 // The directory of this executable; empty if /proc is not there.
 std::string executable_directory();
 
+// libpmio.so of the same directory as the runtimes; empty: it is not there.
+std::string preloaded_library();
+
 // All runtimes of pmio-mpi.json, built or not. io or corrupt: the file cannot be read.
 Result<std::vector<Runtime>> load_runtimes();
 

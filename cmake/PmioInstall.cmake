@@ -1,7 +1,7 @@
 # What `cmake --install` and CPack put where. Nothing installed names the prefix, so that it can be moved as a whole:
 #
 #   bin/pmio
-#   lib/pmio/                      the runtime libraries and pmio-mpi.json, which `pmio run` reads
+#   lib/pmio/                      libpmio.so for LD_PRELOAD, the runtime libraries, pmio-mpi.json and .list, which say what they fit
 #   lib/cmake/pmio, lib/pkgconfig  for programs that use include/pmio/pmio.h
 #   share/man, share/modulefiles, share/doc/pmio, share/pmio
 include(GNUInstallDirs)
@@ -13,11 +13,13 @@ file(RELATIVE_PATH PMIO_RUNTIMES_FROM_COMMAND ${CMAKE_INSTALL_FULL_BINDIR} ${CMA
 
 function(pmio_install_runtimes)
   install(TARGETS pmio_api EXPORT pmio)
+  install(TARGETS pmio_preload DESTINATION ${PMIO_RUNTIME_DESTINATION})
   get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
   foreach(tag IN LISTS tags)
     install(TARGETS pmio_runtime_${tag} EXPORT pmio DESTINATION ${PMIO_RUNTIME_DESTINATION})
   endforeach()
-  install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/pmio-mpi.json DESTINATION ${PMIO_RUNTIME_DESTINATION})
+  install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/pmio-mpi.json ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/pmio-mpi.list
+    DESTINATION ${PMIO_RUNTIME_DESTINATION})
 endfunction()
 
 # What leads from a directory below the prefix back to the prefix, such as "../..".

@@ -8,12 +8,13 @@ include(PmioMpi)
 function(pmio_generate_entry_points result)
   set(directory ${CMAKE_BINARY_DIR}/generated)
   set(written ${directory}/mpi/entry_points.cpp ${directory}/mpi/next_functions.h)
+  set(preloaded ${directory}/preload/functions.h)
   add_custom_command(
-    OUTPUT ${written}
+    OUTPUT ${written} ${preloaded}
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/mpi/generate.py ${directory}
     DEPENDS mpi/generate.py mpi/functions.py
     COMMENT "Writing the MPI entry points")
-  add_custom_target(pmio_entry_points DEPENDS ${written})
+  add_custom_target(pmio_entry_points DEPENDS ${written} ${preloaded})
   set(${result} ${written} PARENT_SCOPE)
 endfunction()
 
@@ -42,6 +43,23 @@ function(pmio_add_runtime tag sources)
   endif()
 endfunction()
 
+# lib/libpmio.so, for LD_PRELOAD, whatever the program: it loads the runtime library that fits (src/preload/takeover.h). In C and
+# without a sanitizer, for it is in every process and must cost nothing there.
+function(pmio_add_preload)
+  file(GLOB sources CONFIGURE_DEPENDS preload/*.c)
+  set(exports ${CMAKE_CURRENT_SOURCE_DIR}/preload/exports.map)
+  add_library(pmio_preload SHARED ${sources})
+  add_dependencies(pmio_preload pmio_entry_points)
+  set_target_properties(pmio_preload PROPERTIES
+    OUTPUT_NAME pmio C_STANDARD 11 C_VISIBILITY_PRESET hidden LINK_DEPENDS ${exports})
+  target_include_directories(pmio_preload PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  target_compile_definitions(pmio_preload PRIVATE PMIO_VERSION="${PROJECT_VERSION}")
+  # Optimized in every build: an entry point leaves the caller's registers and stack alone only so.
+  target_compile_options(pmio_preload PRIVATE -fno-sanitize=all -O2)
+  target_link_options(pmio_preload PRIVATE -fno-sanitize=all -Wl,--version-script=${exports} -Wl,--no-undefined)
+  target_link_libraries(pmio_preload PRIVATE ${CMAKE_DL_LIBS})
+endfunction()
+
 # include/pmio/pmio.h, as programs see it.
 function(pmio_add_api)
   add_library(pmio_api INTERFACE)
@@ -63,6 +81,7 @@ function(pmio_add_runtimes)
   if(NOT tags)
     message(WARNING "No MPI was found: name the compiler wrappers with -DPMIO_MPICC=\"/a/mpicc;/b/mpicc\"")
   endif()
+  pmio_add_preload()
   foreach(tag IN LISTS tags)
     pmio_add_view(${tag})
     pmio_add_runtime(${tag} "${sources};${generated}")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
-# In order: a folder includes only from those before it. stats and peer need only base, and may be used by all after that.
-LAYERS = ["base", "stats", "peer", "medium", "extent", "log", "layout", "drain", "node", "cluster", "recover", "view", "mpi"]
+# In order: a folder includes only from those before it. preload is a library of its own, in C. stats and peer need only base, and may be used by all after that.
+LAYERS = ["preload", "base", "stats", "peer", "medium", "extent", "log", "layout", "drain", "node", "cluster", "recover", "view", "mpi"]
 MPI_LAYERS = {"view", "mpi"}
 CPP = {".h", ".cpp", ".c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')

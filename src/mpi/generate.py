@@ -1,12 +1,13 @@
 """Writes the entry points (MPI_X and PMPI_X) and the table of the functions behind them, from functions.py.
 
-Usage: generate.py DIRECTORY   writes DIRECTORY/mpi/next_functions.h and DIRECTORY/mpi/entry_points.cpp
+Usage: generate.py DIRECTORY   writes DIRECTORY/mpi/next_functions.h, DIRECTORY/mpi/entry_points.cpp
+                               and DIRECTORY/preload/functions.h
 """
 
 import pathlib
 import sys
 
-from functions import FUNCTIONS
+from functions import BY_HAND, FUNCTIONS
 
 NOTICE = "// Written by src/mpi/generate.py from src/mpi/functions.py.\n"
 
@@ -91,11 +92,21 @@ def entry_points():
     return "".join(lines)
 
 
+def preloaded_functions():
+    """Those that libpmio.so exports: of every MPI, whatever it lacks, and what is written by hand too."""
+    names = [*(f.name for f in FUNCTIONS), *BY_HAND]
+    return NOTICE + "".join(f"PMIO_FORWARD_MPI({name})\n" for name in names)
+
+
 def main():
-    directory = pathlib.Path(sys.argv[1]) / "mpi"
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "next_functions.h").write_text(next_functions())
-    (directory / "entry_points.cpp").write_text(entry_points())
+    directory = pathlib.Path(sys.argv[1])
+    for name, text in (
+        ("mpi/next_functions.h", next_functions()),
+        ("mpi/entry_points.cpp", entry_points()),
+        ("preload/functions.h", preloaded_functions()),
+    ):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,14 @@ constexpr const char* kLibraries[] = {"libmpi_abi.so.1", "libmpi_abi.so"};
 constexpr const char* kLibraries[] = {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
 #endif
 
+// Of the library that was preloaded and has loaded this one, out of everybody's sight; nullptr: this one was
+// preloaded or linked itself.
+void* (*find_behind_preloaded)(const char*) = nullptr;
+
+void* find_behind(const char* name) {
+  return find_behind_preloaded != nullptr ? find_behind_preloaded(name) : dlsym(RTLD_NEXT, name);
+}
+
 bool is_ours(void* address) {
   static void* const own_base = [] {
     Dl_info own{};
@@ -42,7 +50,7 @@ bool is_function(const char* name) {
 void* find_mpi_symbol(const char* name) {
   // Data is where everybody sees it, which may be a copy in the program itself; functions are those behind
   // ours.
-  void* address = dlsym(is_function(name) ? RTLD_NEXT : RTLD_DEFAULT, name);
+  void* address = is_function(name) ? find_behind(name) : dlsym(RTLD_DEFAULT, name);
   if (address != nullptr && !is_ours(address)) return address;
   for (const char* library : kLibraries) {
     void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -84,3 +92,8 @@ bool bind_mpi_library() {
 }
 
 }  // namespace pmio
+
+// src/preload/takeover.c calls it as soon as it has loaded this library, before any other function.
+extern "C" __attribute__((visibility("default"))) void pmio_loaded(void* (*find)(const char*)) {
+  pmio::find_behind_preloaded = find;
+}

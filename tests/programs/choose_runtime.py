@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""`pmio run` takes the runtime library of a program's own MPI; for an interpreter, that of the launcher's MPI.
+"""libpmio.so, preloaded into whatever it is, takes the runtime library of a program's own MPI, or leaves the program alone.
 
-A program behind a shell is logged by its own MPI's too, whatever was taken for the shell: with the arguments, the open
-files and the other preloaded libraries that it would have had.
+By `pmio run` and by LD_PRELOAD alone, which the launcher then has too: for a program that links MPI, one behind a shell, one
+that loads its MPI later and out of everybody's sight as Python does, one that the wrong MPI's launcher starts, and one that was
+built with a sanitizer. Each has the arguments, the open files and the other preloaded libraries that it would have had.
 """
 
 import argparse
+import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -13,92 +16,161 @@ from pathlib import Path
 import harness
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = """\
+MAIN = """\
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-int main(int argc, char** argv) {
+static void tell_runtime(void) {
+  char line[4096];
+  const char* found = "none";
+  static char name[4096];
+  FILE* maps = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, maps)) {
+    char* runtime = strstr(line, "/libpmio-");
+    if (runtime) { line[strcspn(line, "\\n")] = 0; found = strcpy(name, runtime + 1); }
+  }
+  fclose(maps);
+  printf("%s", found);
+}
+int work(int argc, char** argv) {
   MPI_File file;
   MPI_Init(&argc, &argv);
   MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   MPI_File_write(file, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
-  printf("%s", getenv("LD_PRELOAD"));
+  tell_runtime();
   for (int i = 0; i < argc; ++i) printf("|%s", argv[i]);
   char input[5] = "";
   if (argc > 2 && read(STDIN_FILENO, input, 4) > 0) printf("|%s", input);
   puts("");
   return MPI_Finalize();
 }
+#ifndef LATER
+int main(int argc, char** argv) { return work(argc, argv); }
+#endif
+"""
+LATER = """\
+#include <dlfcn.h>
+int main(int argc, char** argv) {
+  void* library = dlopen(LATER, RTLD_NOW | RTLD_LOCAL);
+  int (*work)(int, char**) = library ? (int (*)(int, char**))dlsym(library, "work") : 0;
+  return work ? work(argc, argv) : 99;
+}
 """
 BEHIND_SHELL = "PATH=.:$PATH; {name} 'a b' '' --again <input; exit $?"
 ARGUMENTS = ["a b", "", "--again", "read"]  # and what it reads
+SANITIZERS = ["address", "thread", "undefined", "leak"]
+# The program has its own default options, as some do: then the sanitizer's runtime must come first.
+OWN_OPTIONS = 'const char* __asan_default_options(void) { return "exitcode=9"; }\n'
+# Leaks and races of the MPI library are its own.
+QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "exitcode=0", "TSAN_OPTIONS": "exitcode=0:report_bugs=0"}
 
 
 class Chooser:
     def __init__(self, build, scratch):
         self.mpis = harness.load_mpis(build)
         self.pmio = build / "bin" / "pmio"
+        self.preloaded = build / "lib" / "libpmio.so"
         self.other = build / "lib" / "libpmio_yield.so"
         self.scratch = Path(scratch)
+        self.wrong = []
         (self.scratch / "input").write_text("read")
+        (self.scratch / "program.c").write_text(MAIN)
+        (self.scratch / "later.c").write_text(LATER)
         for mpi in self.mpis:
-            self.compile(mpi)
+            self.compile(mpi.mpicc, "program.c", "-o", mpi.tag)
+            self.compile(mpi.mpicc, "program.c", "-DLATER", "-shared", "-fPIC", "-o", f"lib{mpi.tag}.so")
+            self.compile("cc", "later.c", f'-DLATER="./lib{mpi.tag}.so"', "-o", f"{mpi.tag}-later")
 
-    def compile(self, mpi):
-        source = self.scratch / "program.c"
-        source.write_text(PROGRAM)
-        subprocess.run([mpi.mpicc, str(source), "-o", str(self.scratch / mpi.tag)], check=True)
+    def compile(self, compiler, *words, **settings):
+        done = subprocess.run([compiler, *words], cwd=self.scratch, env={**os.environ, **settings}, capture_output=True, check=False)
+        return done.returncode == 0
 
-    def run(self, mpi, words, **more):
-        return harness.run(mpi, 1, words, directory=self.scratch, pmio=self.pmio, timeout=60, **more)
+    def expect(self, what, mpi, words, expected, *, by_run=True, logged=4, says=None, settings=(), preload=(), chosen=None):
+        """By `pmio run`, or by LD_PRELOAD in the environment of the launcher too."""
+        more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings]} if by_run else {}
+        if not by_run:
+            more["settings"] = {"LD_PRELOAD": ":".join(map(str, [*preload, self.preloaded])), **dict(s.split("=", 1) for s in settings)}
+        run = harness.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=True, preload=preload if by_run else (), **more)
+        lines = [line for line in run.output.splitlines() if not line.startswith("pmio:")]
+        told = [line for line in run.output.splitlines() if line.startswith("pmio: the program runs without the log")]
+        good = run.verdict == "pass" and lines == [expected] and run.logged_bytes == logged
+        good = good and (says in told[0] if says and told else not says and not told)
+        print(f"{mpi.tag}, {what}: {'as expected' if good else 'wrong'}")
+        if not good:
+            self.wrong.append(f"{mpi.tag}, {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}\n  instead of {expected}")
 
-    def launchers_own(self, mpi):
-        """No launcher is of the ABI: it starts programs of its MPI's own handles, which None may serve."""
-        own = (other for other in self.mpis if other.mpiexec == mpi.mpiexec and other.family != "abi")
-        return next(own, None)
+    def check(self, mpi):
+        name, runtime = mpi.tag, mpi.runtime.name
+        behind = ["sh", "-c", BEHIND_SHELL.format(name=name)]
+        told = "|".join([name, *ARGUMENTS])
+        self.expect("alone", mpi, [f"./{name}", "argument"], f"{runtime}|./{name}|argument")
+        self.expect("behind a shell", mpi, behind, f"{runtime}|{told}", preload=[self.other])
+        self.expect("by LD_PRELOAD", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False)
+        self.expect("by LD_PRELOAD, behind a shell", mpi, behind, f"{runtime}|{told}", by_run=False, preload=[self.other])
+        self.expect("loads its MPI later", mpi, [f"./{name}-later"], f"{runtime}|./{name}-later", by_run=False)
+        self.expect("off", mpi, [f"./{name}"], f"none|./{name}", by_run=False, logged=0, settings=["PMIO_MODE=Off"])
+        self.expect("and the runtime itself", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False, preload=[mpi.runtime])
+        for other in {other.family: other for other in self.mpis if other.family != mpi.family}.values():
+            more = {"logged": 0, "says": f"runtime library {other.tag}", "chosen": other}
+            self.expect(f"with --mpi {other.tag}", mpi, behind, f"none|{told}", **more)
+            plain = harness.run(other, 1, [f"./{name}"], directory=self.scratch, timeout=60)
+            if plain.verdict == "pass":
+                self.expect(f"started by {other.tag}", other, [f"./{name}"], f"{runtime}|./{name}")
 
-    def of_each_family(self, mpi):
-        """Nobody's choice, then one of each other family."""
-        families = {other.family: other for other in self.mpis if other.family != mpi.family}
-        return [None, *families.values()]
+    def check_sanitizers(self, mpi):
+        (self.scratch / "own.c").write_text(MAIN + OWN_OPTIONS)
+        for compiler in filter(shutil.which, ("gcc", "clang", "clang-14")):
+            for sanitizer in SANITIZERS:
+                source = "own.c" if sanitizer == "address" else "program.c"
+                settings = {"MPICH_CC": compiler, "OMPI_CC": compiler}
+                if not self.compile(mpi.mpicc, f"-fsanitize={sanitizer}", source, "-o", "sanitized", **settings):
+                    continue
+                quiet = [f"{key}={value}" for key, value in QUIET.items()]
+                plain = harness.run(mpi, 1, ["env", *quiet, "./sanitized"], directory=self.scratch, timeout=60)
+                if plain.verdict == "pass":
+                    self.expect(f"{compiler} -fsanitize={sanitizer}", mpi, ["./sanitized"], f"{mpi.runtime.name}|./sanitized", settings=quiet)
+        self.compile(mpi.mpicc, "-fsanitize=address", "program.c", "-o", "sanitized")
+        self.expect("sanitized, by LD_PRELOAD", mpi, ["./sanitized"], f"{mpi.runtime.name}|./sanitized", by_run=False, settings=quiet)
 
-    def complaints(self, mpi):
-        if own := self.launchers_own(mpi):
-            shell = self.run(mpi, ["sh", "-c", 'echo "$LD_PRELOAD"'])
-            yield from differs(mpi, "a shell", shell, str(own.runtime))
-        told = self.run(mpi, ["sh", "-c", 'echo "$PMIO_STATS $PMIO_MODE"'], wrapper=["env", "PMIO_STATS=1", "PMIO_MODE=log"])
-        yield from differs(mpi, "with settings in the environment", told, "1 log")
-        alone = self.run(mpi, [f"./{mpi.tag}", "argument"])
-        yield from differs(mpi, "alone", alone, f"{mpi.runtime}|./{mpi.tag}|argument", logged=4)
-        for chosen in self.of_each_family(mpi):
-            run = self.run(mpi, ["sh", "-c", BEHIND_SHELL.format(name=mpi.tag)], chosen=chosen, preload=[self.other])
-            expected = "|".join([f"{self.other}:{mpi.runtime}", mpi.tag, *ARGUMENTS])
-            where = f"behind a shell that has {chosen.tag if chosen else 'what was found'}"
-            yield from differs(mpi, where, run, expected, logged=4)
+    def check_exports(self):
+        """libpmio.so stands in front of all that a runtime library does."""
+        before = exported(self.preloaded)
+        for mpi in self.mpis:
+            if lacking := exported(mpi.runtime) - before - {"pmio_loaded"}:
+                self.wrong.append(f"libpmio.so does not export {sorted(lacking)}, which {mpi.runtime.name} does")
+
+    def check_others(self):
+        """A program without MPI gets libpmio.so and nothing with it."""
+        maps = ["grep", "-oE", "/[^ ]*(libpmio|libstdc|libpmem)[^ ]*", "/proc/self/maps"]
+        done = subprocess.run(maps, env={**os.environ, "LD_PRELOAD": str(self.preloaded)}, capture_output=True, text=True, check=True)
+        if set(done.stdout.split()) != {str(self.preloaded)} or done.stderr:
+            self.wrong.append(f"a program without MPI: {done}")
 
 
-def differs(mpi, where, run, expected, logged=0):
-    found = run.output.strip()
-    wrong = run.verdict != "pass" or found != expected or run.logged_bytes != logged
-    print(f"{mpi.tag}, {where}: {'wrong' if wrong else 'as expected'}")
-    if wrong:
-        yield f"{mpi.tag}, {where}: {run.verdict}, {run.logged_bytes} bytes logged, {found}\n  instead of {expected}"
+def exported(library):
+    listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1] for line in listed.splitlines() if " T " in line or " W " in line}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pmio-choose-") as scratch:
         chooser = Chooser(options.build.resolve(), scratch)
         if not chooser.mpis:
             harness.skip("no runtime library is built")
-        wrong = [complaint for mpi in chooser.mpis for complaint in chooser.complaints(mpi)]
-    for complaint in wrong:
+        chooser.check_exports()
+        chooser.check_others()
+        for mpi in chooser.mpis:
+            chooser.check(mpi)
+        chooser.check_sanitizers(chooser.mpis[0])
+    for complaint in chooser.wrong:
         print(complaint)
-    return 1 if wrong else 0
+    return 1 if chooser.wrong else 0
 
 
 if __name__ == "__main__":

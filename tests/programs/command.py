@@ -13,7 +13,7 @@ from pathlib import Path
 import harness
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUN_AGAIN", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
+NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUNTIME", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
 MISUSED = [
     ("--force",),
     ("--user", "root"),
@@ -94,6 +94,36 @@ def check_environment(command):
     told = json.dumps(command.findings(**{**settings, "PMIO_HINTS": "*.h5:pmio_mode=off"}))
     assert not [name for name in NOT_HINTS if name in told], told
     assert "PMIO_LOGSIZE" in json.dumps(command.findings(PMIO_LOGSIZE="1G"))
+
+
+def check_run(command):
+    """What is wrong is said before the program starts, by what the exit status says."""
+    (command.scratch / "static.c").write_text("int main(void) { return 7; }\n")
+    subprocess.run(["cc", "-static", "static.c", "-o", "static"], cwd=command.scratch, check=True)
+    program = ("--", "sh", "-c", "echo ran; exit 7")
+    for code, said, words, settings in (
+        (7, "", program, {}),
+        (7, "", ("--mode", "OFF", "--log-size", "64m", *program), {"PMIO_BACKGROUND": "No"}),
+        (2, "auto, log or off", ("--mode", "fast", *program), {}),
+        (2, "64M or 1GiB", ("--log-size", "many", *program), {}),
+        (2, "key=value", ("--hints", "*.h5:pmio_mode", *program), {}),
+        (2, "pmio_mode", ("--hints", "*.h5:pmio_mod=off", *program), {}),
+        (2, "nearest is PMIO_LOG_SIZE", program, {"PMIO_LOGSIZE": "1G"}),
+        (2, "PMIO_STATS", program, {"PMIO_STATS": "loud"}),
+        (2, "GONE is not set", program, {"PMIO_DIR": "/x/$GONE"}),
+        (2, "built were", ("--mpi", "none-1", *program), {}),
+        (125, "statically linked", ("--", "./static"), {}),
+        (7, "statically linked", ("--or-plain", "--", "./static"), {}),
+        (126, "permission denied", ("--", "./static.c"), {}),
+        (127, "not found", ("--", "./gone"), {}),
+        (2, "launcher", ("--", "flux", "run"), {}),
+    ):
+        done = command.run("run", *words, **settings)
+        ran = done.stdout == "ran\n"
+        assert done.returncode == code and said in done.stderr and bool(said) == bool(done.stderr), (words, settings, done)
+        assert ran == (code == 7 and words[-1] != "./static"), (words, settings, done)
+    done = command.run("run", *program, PMIO_LOGSIZE="1G", PMIX_RANK="1")
+    assert done.returncode == 2 and not done.stderr, f"the second rank speaks too: {done}"
 
 
 def check_updated_mpi(command):
@@ -194,6 +224,7 @@ def main():
         check_discard(command)
         check_log_directory(command)
         check_environment(command)
+        check_run(command)
         check_updated_mpi(command)
         check_statistics(command)
         check_logout(command)

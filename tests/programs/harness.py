@@ -112,10 +112,11 @@ def memory():
 
 
 def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=False, preload=(), wrapper=(),
-        chosen=None):
+        chosen=None, settings=None):
     """Runs program (a list of words) on ranks ranks in directory; under pmio where its path is given.
 
     preload: libraries that the ranks have beside pmio's. wrapper: words before `pmio run`. chosen: what --mpi names.
+    settings: the environment of the launcher has them, and PMIO_DIR and PMIO_STATS as pmio's options would set them.
     """
     logs = tempfile.mkdtemp(prefix="pmio-programs-", dir=memory())
     command = [mpi.mpiexec, "-n", str(ranks)]
@@ -126,7 +127,10 @@ def run(mpi, ranks, program, *, directory, pmio=None, timeout=120, statistics=Fa
         command += [str(pmio), "run", "--dir", logs, *(["--stats"] if statistics else [])]
         command += [*(["--mpi", chosen.tag] if chosen else []), "--"]
     try:
-        result = _start(command + program, directory, environment(mpi), timeout)
+        env = environment(mpi)
+        if settings is not None:
+            env.update(settings, PMIO_DIR=logs, PMIO_STATS="1" if statistics else "0")
+        result = _start(command + program, directory, env, timeout)
         result.leftovers = sorted(path.name for path in Path(logs).glob("job-*"))
         result.logged_bytes = _logged_bytes(Path(logs))
         return result
