@@ -81,7 +81,7 @@ void print_text(const Diagnosis& diagnosis) {
     line("medium", std::string(medium_kind_name(medium.kind)) + " (" + medium.file_system + ")");
     line("survives a crash", "yes, every write that returned");
     line("survives power loss", survives_power_failure(diagnosis));
-    line("durability", "row '" + durability_row(diagnosis) + "' of docs/durability.md");
+    line("durability", "row '" + durability_row(diagnosis) + "' of pmio-durability(7)");
     line("free", human_bytes(medium.free_bytes) + " of " + human_bytes(diagnosis.total_bytes));
     const bool given = diagnosis.hints.log_bytes != 0;
     const uint64_t capacity = given ? diagnosis.hints.log_bytes : diagnosis.capacity_bytes;

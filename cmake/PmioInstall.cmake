@@ -1,9 +1,12 @@
-# What `cmake --install` and CPack put where. Nothing installed names the prefix, so that it can be moved as a whole:
+# What `cmake --install` and CPack put where, and `cmake --build <build> --target uninstall` takes away. Nothing installed names the
+# prefix, so that it can be moved as a whole:
 #
 #   bin/pmio
 #   lib/pmio/                      libpmio.so for LD_PRELOAD, the runtime libraries, pmio-mpi.json and .list, which say what they fit
 #   lib/cmake/pmio, lib/pkgconfig  for programs that use include/pmio/pmio.h
 #   share/man, share/modulefiles, share/doc/pmio, share/pmio
+#
+# But the units for systemd, which cannot but name the command: they are written as they are installed.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -29,10 +32,14 @@ function(pmio_way_to_prefix directory result)
   set(${result} ${way} PARENT_SCOPE)
 endfunction()
 
-# configure_file of packaging/<source>.in, installed as <destination>/<name>.
+# configure_file of packaging/<source>.in, installed as <destination>/<name>; ARGN: what it is called until then, if otherwise.
 function(pmio_install_configured source destination name)
-  configure_file(${PROJECT_SOURCE_DIR}/packaging/${source}.in ${PROJECT_BINARY_DIR}/packaging/${name} @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/packaging/${name} DESTINATION ${destination})
+  set(written ${PROJECT_BINARY_DIR}/packaging/${name})
+  if(ARGN)
+    set(written ${PROJECT_BINARY_DIR}/packaging/${ARGN})
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/${source}.in ${written} @ONLY)
+  install(FILES ${written} DESTINATION ${destination} RENAME ${name})
 endfunction()
 
 function(pmio_install_development_files)
@@ -77,6 +84,7 @@ function(pmio_install_documents)
   pmio_add_manual(pmio.1)
   pmio_add_manual(pmio-recover.1 docs/recovery.md)
   pmio_add_manual(pmio-hints.7 docs/hints.md)
+  pmio_add_manual(pmio-durability.7 docs/durability.md)
   get_property(manuals GLOBAL PROPERTY PMIO_MANUALS)
   add_custom_target(manuals ALL DEPENDS ${manuals})
   install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -84,17 +92,32 @@ function(pmio_install_documents)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 endfunction()
 
-# What a site puts to use: modules for its users, examples for its batch system and its nodes.
-function(pmio_install_site_files)
-  set(modules ${CMAKE_INSTALL_DATAROOTDIR}/modulefiles/pmio)
-  pmio_way_to_prefix(${CMAKE_INSTALL_FULL_DATAROOTDIR}/modulefiles/pmio prefix_from_here)
-  pmio_install_configured(modulefile ${modules} ${PROJECT_VERSION})
-  pmio_install_configured(modulefile.lua ${modules} ${PROJECT_VERSION}.lua)
-  foreach(folder IN ITEMS slurm systemd)
-    if(EXISTS ${PROJECT_SOURCE_DIR}/contrib/${folder})
-      install(DIRECTORY ${PROJECT_SOURCE_DIR}/contrib/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio USE_SOURCE_PERMISSIONS)
-    endif()
+# The units, with the command's place at the time of installing. A package is staged below _CPack_Packages: what follows is its place.
+function(pmio_install_units)
+  set(destination ${CMAKE_INSTALL_DATAROOTDIR}/pmio/systemd)
+  file(GLOB units CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/contrib/systemd/*.service)
+  foreach(unit IN LISTS units)
+    cmake_path(GET unit FILENAME name)
+    set(written ${PROJECT_BINARY_DIR}/packaging/${name})
+    install(CODE "
+      string(REGEX REPLACE \"^.*/_CPack_Packages/[^/]+/[^/]+/[^/]+\" \"\" prefix \"\${CMAKE_INSTALL_PREFIX}\")
+      set(PMIO_COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/pmio\")
+      configure_file(\"${unit}\" \"${written}\" @ONLY)")
+    install(FILES ${written} DESTINATION ${destination})
   endforeach()
+endfunction()
+
+# What a site puts to use: modules for its users, its own settings, examples for its batch system and its nodes.
+function(pmio_install_site_files)
+  foreach(module IN ITEMS pmio pmio-on)
+    set(modules ${CMAKE_INSTALL_DATAROOTDIR}/modulefiles/${module})
+    pmio_way_to_prefix(${CMAKE_INSTALL_FULL_DATAROOTDIR}/modulefiles/${module} prefix_from_here)
+    string(REPLACE "pmio" "modulefile" source ${module})
+    pmio_install_configured(${source} ${modules} ${PROJECT_VERSION} ${module}-${PROJECT_VERSION})
+    pmio_install_configured(${source}.lua ${modules} ${PROJECT_VERSION}.lua ${module}-${PROJECT_VERSION}.lua)
+  endforeach()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/contrib/slurm DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio USE_SOURCE_PERMISSIONS)
+  pmio_install_units()
 endfunction()
 
 function(pmio_install)
@@ -102,4 +125,7 @@ function(pmio_install)
   pmio_install_development_files()
   pmio_install_documents()
   pmio_install_site_files()
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/packaging/uninstall.cmake
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
 endfunction()

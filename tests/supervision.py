@@ -162,7 +162,7 @@ class Supervision(checks.Checks):
         for unit in sorted((ROOT / "contrib" / "systemd").iterdir()):
             name = unit.name.replace("@.", "@root.")
             copy = self.scratch / name
-            copy.write_text(unit.read_text().replace("/usr/bin/pmio", str(self.pmio)))
+            copy.write_text(unit.read_text().replace("@PMIO_COMMAND@", str(self.pmio)))
             code, output = self.run("systemd-analyze", "verify", "--recursive-errors=no", copy)
             self.check(f"systemd-analyze verify {unit.name}", code == 0 and name not in output, output)
 

@@ -5,7 +5,11 @@
 #
 # It never fails, since a failing one takes the node out of service: what it has to say goes to the system log.
 # Logs of the user's other, running jobs are left alone.
-pmio=${PMIO:-/usr/bin/pmio}
+#
+# PMIO: the pmio command. Without, that of the installation that this script is in, or of PATH where it was copied from there.
+beside=$(dirname "$(readlink -f "$0")")/../../../bin/pmio
+[ -x "$beside" ] || beside=$(command -v pmio || echo /usr/bin/pmio)
+pmio=${PMIO:-$beside}
 user=${SLURM_JOB_UID:-}
 [ -n "$user" ] && [ "$user" != 0 ] || exit 0
 # Processes that were killed hold their logs a moment longer. A job of the user's that goes on costs the epilog this time.

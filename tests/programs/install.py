@@ -43,13 +43,17 @@ TCL_MODULE = """\
 proc module-whatis {text} {}
 proc conflict {name} {}
 proc prepend-path {name value} { puts "$name=$value" }
+proc append-path {args} { puts "[lindex $args end-1]=[lindex $args end]" }
 set ModulesCurrentModulefile [lindex $argv 0]
 source $ModulesCurrentModulefile
+ModulesHelp
 """
 LUA_MODULE = """\
 function whatis() end
+function help() end
 function conflict() end
 function prepend_path(name, value) print(name .. "=" .. value) end
+append_path = prepend_path
 function pathJoin(...) return table.concat({...}, "/") end
 function myFileName() return arg[1] end
 dofile(arg[1])
@@ -67,6 +71,9 @@ def words(*command, **options):
 
 def install(build, scratch):
     words("cmake", "--install", build, "--prefix", scratch / "first")
+    for unit in (scratch / "first").rglob("*.service"):  # these alone cannot be moved
+        assert f"ExecStart={scratch}/first/bin/pmio " in unit.read_text(), unit.read_text()
+        unit.unlink()
     (scratch / "first").rename(scratch / "moved")
     prefix = scratch / "moved"
     for path in (path for path in prefix.rglob("*") if path.is_file()):
@@ -150,6 +157,18 @@ def check_links(prefix):
     return f"{len(pages)} pages"
 
 
+def check_uninstall(build, scratch):
+    """Of an installation beside what is not pmio's."""
+    prefix = scratch / "removed"
+    (prefix / "lib").mkdir(parents=True)
+    words("cmake", "--install", build, "--prefix", prefix)
+    (prefix / "bin" / "other").touch()
+    words("cmake", "--build", build, "--target", "uninstall")
+    left = [path for path in prefix.rglob("*") if path.is_file() or "pmio" in path.name]
+    assert left == [prefix / "bin" / "other"], left
+    return "leaves what is not pmio's"
+
+
 def check_module(prefix, scratch, interpreter, prelude, file):
     if not shutil.which(interpreter):
         return f"not loaded, there is no {interpreter}"
@@ -157,6 +176,10 @@ def check_module(prefix, scratch, interpreter, prelude, file):
     script.write_text(prelude)
     changes = dict(line.split("=") for line in words(interpreter, script, file, env=dict(os.environ, MANPATH="/")).splitlines())
     directories = {name: Path(value).resolve() for name, value in changes.items()}
+    if file.parent.name == "pmio-on":
+        assert list(directories) == ["LD_PRELOAD"] and directories["LD_PRELOAD"].is_file(), directories
+        assert directories["LD_PRELOAD"].is_relative_to(prefix), directories
+        return "loaded"
     assert directories["MANPATH"] == prefix / "share" / "man", directories
     assert directories["PATH"] == prefix / "bin" and directories["CMAKE_PREFIX_PATH"] == prefix, directories
     for name, directory in directories.items():
@@ -176,7 +199,10 @@ def check_package(mpi, build, scratch):
         assert library in depends, depends
     assert "mpi" not in depends, f"it depends on an MPI: {depends}"
     words("dpkg-deb", "-x", package, target / "root")
-    for path in ("share/man/man7/pmio-hints.7", "share/doc/pmio/copyright"):
+    assert list(target.glob("*dbgsym*.ddeb")), "no debug information apart"
+    [unit] = (target / "root").rglob("pmio-recover.service")
+    assert "ExecStart=/usr/bin/pmio " in unit.read_text(), unit.read_text()
+    for path in ("share/man/man7/pmio-hints.7", "share/man/man7/pmio-durability.7", "share/doc/pmio/copyright"):
         assert (target / "root" / "usr" / path).exists(), words("dpkg-deb", "-c", package)
     check_run(mpi, scratch / "plain", scratch, target / "root" / "usr" / "bin" / "pmio")
     return f"{package.name}, {package.stat().st_size >> 10} KiB, depends on {depends.strip()}"
@@ -205,10 +231,11 @@ def main():
             print(f"{mpi.tag}, linked by {name}: runs alone and under pmio run")
         print("manual pages:", check_manuals(prefix, pmio))
         print("links:", check_links(prefix))
-        modules = prefix / "share" / "modulefiles" / "pmio"
-        [lua] = modules.glob("*.lua")
-        print("Lmod's module:", check_module(prefix, scratch, "lua", LUA_MODULE, lua))
-        print("Tcl module:", check_module(prefix, scratch, "tclsh", TCL_MODULE, lua.with_suffix("")))
+        for name in ("pmio", "pmio-on"):
+            [lua] = (prefix / "share" / "modulefiles" / name).glob("*.lua")
+            print(f"Lmod's module {name}:", check_module(prefix, scratch, "lua", LUA_MODULE, lua))
+            print(f"Tcl module {name}:", check_module(prefix, scratch, "tclsh", TCL_MODULE, lua.with_suffix("")))
+        print("uninstall:", check_uninstall(build, scratch))
         print("Debian package:", check_package(mpi, build, scratch))
     return 0
 
