@@ -23,6 +23,8 @@ std::string describe(uint64_t stripe_bytes, size_t servers) {
 }
 
 const char* across_nodes(const FileLayout& file) {
+  if (is_untried(file.file_system))
+    return "never tried: jobs log to it with PMIO_MODE=log only, on several nodes with PMIO_ACROSS_NODES=on";
   return shows_other_nodes(file.file_system)
              ? "jobs on several nodes log to it"
              : "jobs on several nodes log to it with PMIO_ACROSS_NODES=on only";

@@ -46,11 +46,12 @@ std::string with_subtype(const std::string& type, const std::string& source) {
 }  // namespace
 
 bool shows_other_nodes(std::string_view file_system) {
-  // The first three are what the testbed can mount, or the same by the kernel's client; the others promise
-  // POSIX semantics between clients.
-  constexpr std::array<std::string_view, 5> kKnown{"fuse.mfs", "fuse.ceph-fuse", "ceph", "lustre", "gpfs"};
+  // What the testbed can mount, or the same by the kernel's client.
+  constexpr std::array<std::string_view, 3> kKnown{"fuse.mfs", "fuse.ceph-fuse", "ceph"};
   return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
 }
+
+bool is_untried(std::string_view file_system) { return file_system == "lustre" || file_system == "gpfs"; }
 
 bool tells_of_writes(std::string_view file_system) {
   // Of one node, and those whose servers call back from a client what it knows of a file's times before they
@@ -76,6 +77,47 @@ std::string mounted_type(std::string_view mountinfo, dev_t device) {
     return with_subtype(type, source);
   }
   return {};
+}
+
+std::optional<Mount> find_mount(std::string_view mountinfo, int number) {
+  std::istringstream lines{std::string(mountinfo)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    Mount mount;
+    int found = -1;
+    std::string parent, device, root, point, field;
+    fields >> found >> parent >> device >> root >> point >> mount.options;
+    if (found != number) continue;
+    while (fields >> field && field != "-") {
+    }
+    fields >> mount.type >> mount.source >> field;
+    if (!fields) return std::nullopt;
+    mount.options += "," + field;
+    return mount;
+  }
+  return std::nullopt;
+}
+
+std::optional<Mount> mount_of(int fd) {
+  std::ifstream facts("/proc/self/fdinfo/" + std::to_string(fd));
+  std::string key;
+  int number = -1;
+  while (facts >> key && key != "mnt_id:") {
+  }
+  if (!(facts >> number)) return std::nullopt;
+  std::ifstream mounts("/proc/self/mountinfo");
+  return find_mount(std::string((std::istreambuf_iterator<char>(mounts)), {}), number);
+}
+
+Status locks_hold_on_all_nodes(const Mount& mount) {
+  const auto has = [options = "," + mount.options + ","](const char* option) {
+    return options.find(std::string(",") + option + ",") != std::string::npos;
+  };
+  if (mount.type != "lustre" || (has("flock") && !has("localflock"))) return {};
+  return {Code::unsupported,
+          "'" + mount.source + "' is mounted " +
+              (has("localflock") ? "with the option 'localflock'" : "without the option 'flock'") +
+              ", so that no lock holds on several nodes: mount it with 'flock'"};
 }
 
 std::string file_system_of(int fd) {

@@ -217,10 +217,43 @@ TEST(FileSystem, MountedType) {
 }
 
 TEST(FileSystem, ShowsWhatOtherNodesWrote) {
-  for (const char* shows : {"fuse.mfs", "fuse.ceph-fuse", "lustre"})
+  for (const char* shows : {"fuse.mfs", "fuse.ceph-fuse", "ceph"})
     EXPECT_TRUE(shows_other_nodes(shows)) << shows;
-  for (const char* other : {"", "ext4", "tmpfs", "nfs", "fuse"})
+  for (const char* other : {"", "ext4", "tmpfs", "nfs", "fuse", "lustre", "gpfs"})
     EXPECT_FALSE(shows_other_nodes(other)) << other;
+  for (const char* untried : {"lustre", "gpfs"}) EXPECT_TRUE(is_untried(untried)) << untried;
+  for (const char* other : {"", "ext4", "nfs", "fuse.mfs"}) EXPECT_FALSE(is_untried(other)) << other;
+}
+
+TEST(FileSystem, MountOptions) {
+  const char mounts[] =
+      "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro\n"
+      "220 22 0:51 / /lfs/a rw,noatime shared:20 master:2 - lustre 10.0.0.1@tcp:/a rw,flock,lazystatfs\n"
+      "221 22 0:52 / /lfs/b rw - lustre 10.0.0.1@tcp:/b rw,localflock\n"
+      "222 22 0:53 / /lfs/c rw - lustre 10.0.0.1@tcp:/c rw,lazystatfs\n"
+      "223 22 0:54 / /lfs/d rw,flock - lustre 10.0.0.1@tcp:/d rw\n"
+      "224 22 0:55 / /cut rw - lustre";
+  const auto locks = [&](int number) { return locks_hold_on_all_nodes(find_mount(mounts, number).value()); };
+  EXPECT_EQ(find_mount(mounts, 220)->type, "lustre");
+  EXPECT_EQ(find_mount(mounts, 220)->source, "10.0.0.1@tcp:/a");
+  EXPECT_EQ(find_mount(mounts, 220)->options, "rw,noatime,rw,flock,lazystatfs");
+  EXPECT_TRUE(locks(22).ok());
+  EXPECT_TRUE(locks(220).ok());
+  EXPECT_TRUE(locks(223).ok());
+  EXPECT_EQ(locks(221).code(), Code::unsupported);
+  EXPECT_NE(locks(221).message().find("localflock"), std::string::npos);
+  EXPECT_NE(locks(221).message().find("10.0.0.1@tcp:/b"), std::string::npos);
+  EXPECT_EQ(locks(222).code(), Code::unsupported);
+  for (const int none : {2, 224, -1}) EXPECT_FALSE(find_mount(mounts, none)) << none;
+  EXPECT_FALSE(find_mount("", 22));
+}
+
+TEST(FileSystem, MountOfAnOpenFile) {
+  const int fd = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(mount_of(fd).value().type, "tmpfs");
+  close(fd);
+  EXPECT_FALSE(mount_of(-1));
 }
 
 TEST(FileSystem, OfAnOpenFile) {
