@@ -14,11 +14,42 @@ int set_library_pointers(Handle& handle) {
     const Result<int64_t> value = shared_fetch_add(handle, 0);
     if (value.ok()) shared = value.value();
   }
-  mpi().Bcast(&shared, 1, MPI_INT64_T, 0, handle.comm);
+  shared = handle.team.from(0, shared);
   const int code = next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
   // Only where it moved: the library makes a file of its own for its shared pointer.
   if (code != MPI_SUCCESS || shared == 0) return code;
   return next_functions.File_seek_shared.next()(handle.real, shared, MPI_SEEK_SET);
+}
+
+// Around calls of pmio's own on the library's handle: an error handler of the program's may neither learn of
+// them nor say that they have succeeded.
+class OwnCalls {
+ public:
+  explicit OwnCalls(MPI_File file) : file_(file) {
+    mpi().File_get_errhandler(file_, &handler_);
+    mpi().File_set_errhandler(file_, MPI_ERRORS_RETURN);
+  }
+  ~OwnCalls() {
+    mpi().File_set_errhandler(file_, handler_);
+    mpi().Errhandler_free(&handler_);
+  }
+  OwnCalls(const OwnCalls&) = delete;
+  OwnCalls& operator=(const OwnCalls&) = delete;
+
+ private:
+  MPI_File file_;
+  MPI_Errhandler handler_{};
+};
+
+// The view and the pointers of a handle that logs become those of the library's.
+int set_library_view(Handle& handle) {
+  const OwnCalls own(handle.real);
+  GivenInfo given(MPI_INFO_NULL);
+  for (const auto& [key, value] : handle.library_hints) given.set(key, value);
+  const int code =
+      next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
+                                          handle.filetype.get(), "native", given.get());
+  return code == MPI_SUCCESS ? set_library_pointers(handle) : code;
 }
 
 // The file of a handle that never logged, where other handles of the job's ranks have logged to it.
@@ -47,23 +78,17 @@ std::shared_ptr<File> logged_file(Handle& handle) {
 }
 
 int step_aside(Handle& handle) {
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   const Status drained = handle.file->drain();
-  const int mine = error_class(drained);
-  int worst = MPI_SUCCESS;
-  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  const int worst = handle.team.worst(error_class(drained));
   if (worst != MPI_SUCCESS) {
     if (!drained.ok()) complain_once(drained.message());
     return raise_code(handle, worst);
   }
-  GivenInfo given(MPI_INFO_NULL);
-  for (const auto& [key, value] : handle.library_hints) given.set(key, value);
-  int code = next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
-                                                 handle.filetype.get(), "native", given.get());
-  if (code == MPI_SUCCESS) code = set_library_pointers(handle);
+  const int code = set_library_view(handle);
   handle.file->forget_cache();
   handle.logs = false;
-  return code;
+  return raise_code(handle, code);
 }
 
 Answer settle(Handle& handle, bool will_write, bool collective) {

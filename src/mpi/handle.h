@@ -19,6 +19,7 @@
 #include "mpi/info.h"
 #include "mpi/next.h"
 #include "mpi/shared_pointer.h"
+#include "mpi/team.h"
 #include "node/file.h"
 #include "view/view.h"
 
@@ -29,9 +30,9 @@ enum class Pointer { explicit_offset, individual, shared };
 
 struct Handle {
   MPI_File real = MPI_FILE_NULL;
-  MPI_Comm comm = MPI_COMM_NULL;  // a duplicate; null where the handle never logged
-  int rank = 0, ranks = 1;        // in comm
-  int64_t number = 0;  // of the open that made it log: the same on its ranks, no other's in the job
+  int rank = 0, ranks = 1;  // in the communicator of the open
+  Team team;                // of those ranks, where it logs or has logged
+  int64_t number = 0;       // of the open that made it log: the same on its ranks, no other's in the job
   int amode = 0;
   std::string name;  // that the program gave, without_prefix
   std::string path;  // the same, absolute; empty where it is not known

@@ -23,7 +23,7 @@ Status cannot_pack() {
 
 }  // namespace
 
-Result<Memory> Memory::of(Handle& handle, const Transfer& transfer) {
+Result<Memory> Memory::of(const Transfer& transfer) {
   Memory memory;
   const FlatType* flat = flatten(transfer.datatype);
   MPI_Count size = 0;
@@ -38,7 +38,7 @@ Result<Memory> Memory::of(Handle& handle, const Transfer& transfer) {
   }
   memory.base_ = static_cast<std::byte*>(transfer.buffer);
   if (flat == nullptr) {
-    PMIO_TRY(memory.pack(handle, transfer));
+    PMIO_TRY(memory.pack(transfer));
     return memory;
   }
   memory.pattern_ = &flat->pattern;
@@ -54,14 +54,14 @@ bool Memory::missing() const {
   return first >= 0 && first < kNobodysBytes;
 }
 
-Status Memory::pack(Handle& handle, const Transfer& transfer) {
+Status Memory::pack(const Transfer& transfer) {
   int room = 0, position = 0;
   if (transfer.count > INT_MAX || bytes_ > INT_MAX) return cannot_pack();
   const int count = static_cast<int>(transfer.count);
-  mpi().Pack_size(count, transfer.datatype, handle.comm, &room);
+  mpi().Pack_size(count, transfer.datatype, MPI_COMM_WORLD, &room);
   packed_.resize(static_cast<size_t>(room));
   // For a read too: what the file does not provide keeps its value when deliver unpacks all.
-  mpi().Pack(transfer.buffer, count, transfer.datatype, packed_.data(), room, &position, handle.comm);
+  mpi().Pack(transfer.buffer, count, transfer.datatype, packed_.data(), room, &position, MPI_COMM_WORLD);
   if (static_cast<uint64_t>(position) != bytes_) return cannot_pack();
   static const Pattern& stream = *new Pattern(Pattern::bytes(1));
   base_ = contiguous_ = packed_.data();
@@ -69,11 +69,11 @@ Status Memory::pack(Handle& handle, const Transfer& transfer) {
   return {};
 }
 
-Status Memory::deliver(Handle& handle, const Transfer& transfer, uint64_t got) {
+Status Memory::deliver(const Transfer& transfer, uint64_t got) {
   if (packed_.empty() || got == 0) return {};
   int position = 0;
   const int code = mpi().Unpack(packed_.data(), static_cast<int>(bytes_), &position, transfer.buffer,
-                                static_cast<int>(transfer.count), transfer.datatype, handle.comm);
+                                static_cast<int>(transfer.count), transfer.datatype, MPI_COMM_WORLD);
   return code == MPI_SUCCESS ? Status() : cannot_pack();
 }
 

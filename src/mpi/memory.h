@@ -13,7 +13,7 @@ namespace pmio {
 class Memory {
  public:
   // invalid: count * size does not fit 63 bits. unsupported: a type that can neither be flattened nor packed.
-  static Result<Memory> of(Handle& handle, const Transfer& transfer);
+  static Result<Memory> of(const Transfer& transfer);
 
   uint64_t bytes() const { return bytes_; }
   // Whether the program has given bytes, but no buffer. Not where an MPI_BOTTOM has a type of addresses.
@@ -25,10 +25,10 @@ class Memory {
   std::byte* base() const { return base_; }
 
   // After a read of `got` bytes: into the program's buffer, where they are not there yet.
-  Status deliver(Handle& handle, const Transfer& transfer, uint64_t got);
+  Status deliver(const Transfer& transfer, uint64_t got);
 
  private:
-  Status pack(Handle& handle, const Transfer& transfer);
+  Status pack(const Transfer& transfer);
 
   uint64_t bytes_ = 0;
   std::byte* base_ = nullptr;

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
-#include "mpi/agree.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/info.h"
@@ -100,21 +102,21 @@ bool dies_with(const Handle& handle) {
 // Nobody returns before its times are set back, which would hide what others write.
 std::optional<File::Settled> settle_for_rest(Handle& handle, bool drained) {
   if (!handle.file->spans_nodes()) return {};
-  const File::Settled mine = handle.file->settle(handle.rank == 0 && drained);
-  File::Settled all;
-  mpi().Allreduce(&mine, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_MAX, handle.comm);
-  return drained && all.rests != 0 ? std::optional(all) : std::nullopt;
+  using Numbers = std::array<int64_t, sizeof(File::Settled) / sizeof(int64_t)>;
+  auto numbers = std::bit_cast<Numbers>(handle.file->settle(handle.rank == 0 && drained));
+  const bool reached = handle.team.largest(numbers);
+  const auto all = std::bit_cast<File::Settled>(numbers);
+  return reached && drained && all.rests != 0 ? std::optional(all) : std::nullopt;
 }
 
 // Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
   Status status;
-  const bool deleted =
-      (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && on_all_ranks(dies_with(handle), handle.comm);
+  const bool deleted = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && handle.team.all(dies_with(handle));
   if (deleted) {
     status = handle.file->discard();
   } else if (handle.can_write()) {
@@ -122,14 +124,12 @@ int drain_for_close(Handle& handle) {
   }
   // Said before the barrier, which a rank that is the reason for it may never come to.
   if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   const Status released = handle.file->release(settle_for_rest(handle, status.ok() && !deleted));
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.
   if (!released.ok()) status = released;
-  const int mine = error_class(status);
-  int worst = MPI_SUCCESS;
-  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  const int worst = handle.team.worst(error_class(status));
   if (!status.ok()) complain_once(status.message());
   return worst;
 }
@@ -167,32 +167,59 @@ int stop_logging(Handle& handle) {
   return code;
 }
 
+// What the library has an error for before it meets the other ranks, which may be waiting for this one there.
+bool is_wrong(MPI_Comm comm, const char* filename, int amode) {
+  if (comm == MPI_COMM_NULL || filename == nullptr) return true;
+  int between_groups = 0;
+  mpi().Comm_test_inter(comm, &between_groups);
+  const auto ways = static_cast<unsigned>(amode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR));
+  const bool reads = (amode & MPI_MODE_RDONLY) != 0, makes = (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0;
+  const bool both = (amode & MPI_MODE_RDWR) != 0, in_turn = (amode & MPI_MODE_SEQUENTIAL) != 0;
+  return between_groups != 0 || std::popcount(ways) != 1 || (reads && makes) || (both && in_turn);
+}
+
+// The library's open. *opened: whether it gave a handle; not by its code alone, which an error handler of the
+// program for MPI_FILE_NULL may have changed.
+int open_in_library(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
+                    bool* opened) {
+  // Some libraries leave it as it is where they fail, and it may hold another file's handle then.
+  static char nothing;
+  const auto untouched = reinterpret_cast<MPI_File>(&nothing);
+  MPI_File given = untouched;
+  const int code = next_functions.File_open.next()(comm, filename, amode, info, &given);
+  if (given != untouched) *fh = given;
+  *opened = code == MPI_SUCCESS && given != untouched && given != MPI_FILE_NULL;
+  return code;
+}
+
 }  // namespace
 
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   Process& process = Process::instance();
-  if (!process.can_log() || filename == nullptr) {
+  if (!process.can_log() || fh == nullptr || is_wrong(comm, filename, amode)) {
     return next_functions.File_open.next()(comm, filename, amode, info, fh);
   }
   const auto begin = monotonic_ns();
-  int rank = -1;
-  if (comm != MPI_COMM_NULL) mpi().Comm_rank(comm, &rank);
   GivenInfo given(info);
   auto handle = std::make_unique<Handle>();
-  handle->hints = hints_for(filename, info, rank == 0, &given);
+  mpi().Comm_rank(comm, &handle->rank);
+  mpi().Comm_size(comm, &handle->ranks);
+  handle->hints = hints_for(filename, info, handle->rank == 0, &given);
   if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
-  const bool made = rank == 0 && made_with_layout(filename, amode, handle->hints);
+  const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);
-  const int code = next_functions.File_open.next()(comm, filename, amode, given.get(), fh);
-  if (code != MPI_SUCCESS) {
+  bool opened = false;
+  const int code = open_in_library(comm, filename, amode, given.get(), fh, &opened);
+  handle->amode = amode;
+  handle->name = without_prefix(filename);
+  handle->path = absolute_path(filename);
+  // With those for which it failed: they are waited for, and not all may have failed.
+  if ((amode & MPI_MODE_SEQUENTIAL) == 0) start_logging(*handle, comm, opened);
+  if (!opened) {
     if (made) unmake(filename);
     return code;
   }
   handle->real = *fh;
-  handle->amode = amode;
-  handle->name = without_prefix(filename);
-  handle->path = absolute_path(filename);
-  if ((amode & MPI_MODE_SEQUENTIAL) == 0) start_logging(*handle, comm);
   if (!handle->logs) handle->identity = identity_at(handle->path);
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);
@@ -207,7 +234,6 @@ int file_close(MPI_File* fh) {
   int error = MPI_SUCCESS;
   if (handle->file) error = raise_code(*handle, stop_logging(*handle));
   const int code = next_functions.File_close.next()(fh);
-  free_comm(&handle->comm);
   return error != MPI_SUCCESS ? error : told_by_library(*handle, code);
 }
 

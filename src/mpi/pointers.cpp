@@ -43,17 +43,16 @@ static Status store_shared(Handle& handle, int64_t value) {
 }
 
 Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
-  int64_t before = 0, start = -1;
-  mpi().Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, handle.comm);
+  int64_t start = -1;
+  const int64_t before = handle.team.sum_below(mine);
   const int last = handle.ranks - 1;
-  if (handle.rank == 0) before = 0;  // Exscan leaves it undefined there
   Status status;
   if (handle.rank == last) {
     const Result<int64_t> value = shared_fetch_add(handle, before + mine);
     if (value.ok()) start = value.value();
     status = value.status();
   }
-  mpi().Bcast(&start, 1, MPI_INT64_T, last, handle.comm);
+  start = handle.team.from(last, start);
   if (!status.ok()) return status;
   if (start < 0) return Status(Code::io, "the shared file pointer of " + handle.path + " cannot be used");
   return start + before;
@@ -87,7 +86,7 @@ Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp)
 Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   if (!handle.logs) return whence == MPI_SEEK_END ? settle(handle, false, true) : std::nullopt;
   // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   int code = MPI_SUCCESS;
   if (handle.rank == 0) {
     int64_t target = 0;
@@ -96,7 +95,7 @@ Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
                         : error_class(current.status());
     if (code == MPI_SUCCESS) code = error_class(store_shared(handle, target));
   }
-  mpi().Bcast(&code, 1, MPI_INT, 0, handle.comm);
+  code = static_cast<int>(handle.team.from(0, code));
   return raise_code(handle, code);
 }
 

@@ -20,7 +20,6 @@ namespace {
 void leave_open_files_to_library() {
   for (Handle* handle : logging_handles()) {
     (void)step_aside(*handle);  // an error has been said
-    free_comm(&handle->comm);
   }
   drop_handles();
 }
@@ -87,7 +86,15 @@ void Process::start() {
   mpi().Allreduce(wanted, all_want, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   threads_at_once_ = all_want[2] == 0;
   across_nodes_ = static_cast<AcrossNodes>(all_want[1]);
-  can_log_ = all_want[0] != 0 && meet_node();
+  can_log_ = all_want[0] != 0 && meet_node() && make_comm();
+}
+
+// The program's MPI_COMM_WORLD has messages of its own, and an error handler that may end it.
+bool Process::make_comm() {
+  if (ranks_ == 1) return true;
+  if (mpi().Comm_dup(MPI_COMM_WORLD, &comm_) != MPI_SUCCESS) return false;
+  mpi().Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  return true;
 }
 
 bool Process::meet_node() {
@@ -98,7 +105,6 @@ bool Process::meet_node() {
   spans_nodes_ = ranks_here_ != ranks_;
   const bool can_log = !spans_nodes_ || across_nodes_ != AcrossNodes::off;
   if (can_log) share_identity(node);
-  if (can_log && spans_nodes_) mpi().Comm_dup(MPI_COMM_WORLD, &nodes_comm_);
   mpi().Comm_free(&node);
   return can_log;
 }
@@ -191,9 +197,9 @@ void Process::finish() {
   leave_open_files_to_library();
   if (Job* job = joined()) job->stop_background();
   // Until all have drained, all nodes must answer.
-  if (spans_nodes_) mpi().Barrier(nodes_comm_);
+  if (spans_nodes_) mpi().Barrier(comm_);
   report(level);
-  if (spans_nodes_) mpi().Comm_free(&nodes_comm_);
+  if (ranks_ > 1) mpi().Comm_free(&comm_);
   const std::lock_guard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
   cluster_.reset();

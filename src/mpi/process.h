@@ -44,6 +44,9 @@ class Process {
   bool leads_node() const;
   // What join_nodes returned.
   Cluster* cluster();
+  // Of all ranks of the job, numbered as in MPI_COMM_WORLD, for pmio's own messages. Not of a job of one
+  // rank.
+  MPI_Comm comm() const { return comm_; }
   // Whether threads may make calls at the same time (MPI_THREAD_MULTIPLE): on each rank in another order.
   bool threads_at_once() const { return threads_at_once_; }
 
@@ -62,6 +65,7 @@ class Process {
  private:
   // Collective over MPI_COMM_WORLD. False, on all ranks: nothing can be logged.
   bool meet_node();
+  bool make_comm();
   void number_node(MPI_Comm node);
   void share_identity(MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);
@@ -78,7 +82,7 @@ class Process {
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node
   NodePlace place_;                         // of this node, where there are several
-  MPI_Comm nodes_comm_{};                   // of all ranks, where they are on several nodes
+  MPI_Comm comm_{};                         // of all ranks, where there are several
   std::unique_ptr<Rendezvous> rendezvous_;  // of this node; null on all its ranks where it is on one
   std::atomic<Job*> joined_{nullptr};       // job_
   std::mutex join_mutex_;                   // held while the nodes find each other; guards nodes_joined_

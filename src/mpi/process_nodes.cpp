@@ -69,7 +69,7 @@ Status Process::reach_nodes() {
 // Collective. False, on all ranks: one of them could not, and there is no cluster.
 bool Process::all_go_on(const Status& status) {
   if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
-  if (on_all_ranks(status.ok(), nodes_comm_)) return true;
+  if (on_all_ranks(status.ok(), comm_)) return true;
   const std::lock_guard lock(mutex_);
   cluster_.reset();
   return false;
@@ -80,7 +80,7 @@ Cluster* Process::join_nodes(const Hints& hints) {
   if (nodes_joined_) return cluster();
   nodes_joined_ = true;
   PeerToken token = random_token();
-  mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, nodes_comm_);
+  mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, comm_);
   if (!all_go_on(start_cluster(hints, token))) return nullptr;
   struct Member {
     uint32_t node, rank;
@@ -89,7 +89,7 @@ Cluster* Process::join_nodes(const Hints& hints) {
   };
   const Member mine{place_.node, static_cast<uint32_t>(rank_), cluster()->address(), host_name()};
   std::vector<Member> members(static_cast<size_t>(ranks_));
-  mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, nodes_comm_);
+  mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, comm_);
   std::vector<PeerAddress> leaders(place_.nodes);
   std::vector<NodeMembers> nodes(place_.nodes);
   for (const Member& member : members) {
@@ -98,7 +98,7 @@ Cluster* Process::join_nodes(const Hints& hints) {
     nodes[member.node].ranks.push_back(member.rank);
   }
   cluster()->connect(leaders, std::move(nodes));
-  mpi().Barrier(nodes_comm_);  // nobody asks a leader that does not know the others
+  mpi().Barrier(comm_);  // nobody asks a leader that does not know the others
   return all_go_on(reach_nodes()) ? cluster() : nullptr;
 }
 

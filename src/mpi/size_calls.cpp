@@ -17,11 +17,9 @@ namespace {
 // Collective: on return the file holds all that the handle's ranks have written, and no rank is inside a
 // later call.
 int drain_together(Handle& handle) {
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   const Status drained = handle.file->drain();
-  const int mine = error_class(drained);
-  int worst = MPI_SUCCESS;
-  mpi().Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, handle.comm);
+  const int worst = handle.team.worst(error_class(drained));
   if (!drained.ok()) return raise_error(handle, drained);
   return raise_code(handle, worst);
 }
@@ -35,7 +33,7 @@ std::optional<Status> reserve(const Handle& handle, MPI_Offset size) {
     error = errno;
     if (error != EINTR) break;
   }
-  mpi().Bcast(&error, 1, MPI_INT, 0, handle.comm);
+  error = static_cast<int>(handle.team.from(0, error));
   if (error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) return std::nullopt;
   return error == 0 || error == EINTR
              ? Status()
@@ -65,7 +63,7 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
   if (code == MPI_SUCCESS && handle.file->spans_nodes())
     (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));
   // Across nodes a rank that went ahead could write bytes that another rank cuts off again.
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   return code;
 }
 
@@ -80,7 +78,7 @@ Answer file_preallocate(Handle& handle, MPI_Offset size) {
   handle.file->invalidate_cache();
   if (code == MPI_SUCCESS && before.ok())
     handle.file->set_known_size(std::max(before.value(), static_cast<uint64_t>(size)));
-  mpi().Barrier(handle.comm);
+  handle.team.barrier();
   return code;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -20,11 +22,24 @@ namespace {
 
 constexpr int64_t kNobody = INT64_MAX;
 
-// Whether a file may be logged by ranks on several nodes, as this one sees it.
-bool seen_by_other_nodes(const std::string& path) {
-  if (Process::instance().on_any_file_system()) return true;
+// Whether a file may be logged by ranks on several nodes, as this one sees it. Says why not, on one rank,
+// where the user has asked for it or would expect it.
+bool seen_by_other_nodes(const Handle& handle) {
+  const FileDescriptor file(open(handle.path.c_str(), O_PATH | O_CLOEXEC));
+  if (!file.ok()) return false;
+  if (!Process::instance().on_any_file_system() && !shows_other_nodes(file_system_of(file.get())))
+    return false;
+  const std::optional<Mount> mount = mount_of(file.get());
+  const Status locks = mount ? locks_hold_on_all_nodes(*mount) : Status();
+  if (!locks.ok() && handle.rank == 0)
+    complain_once(locks.message() + "; the program runs on without the log");
+  return locks.ok();
+}
+
+// Whether a file of one node may be logged where nobody has asked for it.
+bool suits_automatic(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
-  return file.ok() && shows_other_nodes(file_system_of(file.get()));
+  return file.ok() && !is_untried(file_system_of(file.get()));
 }
 
 // What one rank can say about logging a file, before all ranks agree.
@@ -60,6 +75,8 @@ bool can_span_nodes(const Handle& handle, File& file) {
 Attempt attempt(Handle& handle, Cluster* cluster) {
   Attempt result;
   if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
+  if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path))
+    return result;
   Result<Job*> job = Process::instance().job(handle.hints);
   if (!job.ok()) {
     result.misconfigured = job.status();
@@ -114,12 +131,13 @@ struct Agreement {
   int64_t minus_finished_cut = 0;
   int64_t number = kNobody;
   int64_t file_number = kNobody;  // no two ranks have different ones
+  int64_t minus_tag = 0;          // propose_tag
   int64_t mark = kNobody;         // of the file's identity, which all clients of a file system see alike
   int64_t minus_mark = kNobody;
   bool same_file() const { return mark == -minus_mark; }
 };
 
-Agreement agree(Handle& handle, const Attempt& mine) {
+Agreement agree(const Handle& handle, MPI_Comm comm, const Attempt& mine) {
   static std::atomic<int64_t> opened{0};
   Agreement local, all;
   if (!mine.file) local.cannot = handle.rank;
@@ -128,6 +146,7 @@ Agreement agree(Handle& handle, const Attempt& mine) {
   local.minus_last_call = -mine.last_call;
   local.minus_cut = -mine.cut;
   local.minus_finished_cut = -mine.finished_cut;
+  local.minus_tag = -propose_tag();
   if (mine.file) {
     if (const uint64_t number = mine.file->number(); number != 0)
       local.file_number = static_cast<int64_t>(number);
@@ -140,7 +159,9 @@ Agreement agree(Handle& handle, const Attempt& mine) {
     mpi().Comm_rank(MPI_COMM_WORLD, &world);
     local.number = static_cast<int64_t>(world) << 32 | opened.fetch_add(1);
   }
-  mpi().Allreduce(&local, &all, sizeof all / sizeof(int64_t), MPI_INT64_T, MPI_MIN, handle.comm);
+  // Until the ranks have a team this is a part of the program's own collective call on its communicator.
+  const int code = mpi().Allreduce(&local, &all, sizeof all / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
+  if (code != MPI_SUCCESS) all.cannot = handle.rank;
   return all;
 }
 
@@ -150,27 +171,50 @@ bool all_ranks_of_the_job(MPI_Comm comm) {
   return mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS && result != MPI_UNEQUAL;
 }
 
-// Ranks that were spawned, or connected to, have a world of their own, and with it a log that this job's do
-// not see, if any. All ranks of the communicator find the same, without asking each other.
-bool has_ranks_of_other_worlds(MPI_Comm comm) {
-  int size = 0;
-  mpi().Comm_size(comm, &size);
-  if (size == 1) return false;
-  std::vector<int> here(static_cast<size_t>(size)), in_world(here.size(), MPI_UNDEFINED);
+// The world ranks of a communicator's. Empty: some were spawned, or connected to, and have a world of their
+// own, and with it a log that this job's do not see, if any. All ranks of the communicator find the same,
+// without asking each other.
+std::vector<int> ranks_in_world(MPI_Comm comm, int ranks) {
+  std::vector<int> here(static_cast<size_t>(ranks)), in_world(here.size(), MPI_UNDEFINED);
   std::iota(here.begin(), here.end(), 0);
   MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
   mpi().Comm_group(MPI_COMM_WORLD, &world);
   mpi().Comm_group(comm, &group);
   // Not by a difference of the groups: MPICH ends the program where one of them is a session's.
-  mpi().Group_translate_ranks(group, size, here.data(), world, in_world.data());
+  mpi().Group_translate_ranks(group, ranks, here.data(), world, in_world.data());
   mpi().Group_free(&world);
   mpi().Group_free(&group);
-  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end();
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
+  return in_world;
+}
+
+Team::Members members_of(const std::vector<int>& in_world, int rank) {
+  const int ranks = static_cast<int>(in_world.size());
+  Team::Members members{rank, ranks, {}, {}};
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    members.ahead.push_back(in_world[static_cast<size_t>((rank + distance) % ranks)]);
+    members.behind.push_back(in_world[static_cast<size_t>((rank - distance + ranks) % ranks)]);
+  }
+  return members;
+}
+
+// Collective: proposed is the largest number that a rank has proposed.
+Team gather(Team::Members members, MPI_Comm comm, int64_t proposed) {
+  Process& process = Process::instance();
+  if (members.ranks == 1) return {};
+  int tag = take_tag(proposed);
+  while (tags_may_clash(proposed, process.threads_at_once()) && !on_all_ranks(tag >= 0, comm)) {
+    give_tag_back(tag);
+    const int64_t mine = propose_tag();
+    mpi().Allreduce(&mine, &proposed, 1, MPI_INT64_T, MPI_MAX, comm);
+    tag = take_tag(proposed);
+  }
+  return {std::move(members), process.comm(), tag};
 }
 
 // Collective: the ranks agree on where the file's calls stand. False, on all ranks: one of them cannot note
 // it.
-bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
+bool all_join_nodes(File& file, const Agreement& all, MPI_Comm comm) {
   File::Agreed agreed{};
   agreed.number = static_cast<uint64_t>(all.file_number != kNobody ? all.file_number : all.number + 1);
   agreed.last_call = static_cast<uint64_t>(-all.minus_last_call);
@@ -179,48 +223,11 @@ bool all_join_nodes(const Handle& handle, File& file, const Agreement& all) {
   agreed.size = static_cast<uint64_t>(-all.minus_size);
   const Status joined = file.join_nodes(agreed);
   if (!joined.ok()) complain_once(joined.message() + "; the program runs on without the log");
-  return on_all_ranks(joined.ok(), handle.comm);
+  return on_all_ranks(joined.ok(), comm);
 }
 
-}  // namespace
-
-void start_logging(Handle& handle, MPI_Comm comm) {
-  if (has_ranks_of_other_worlds(comm)) return;
-  if (Process::instance().spans_nodes() && !all_ranks_of_the_job(comm)) return;
-  if (!own_comm(comm, &handle.comm)) return;
-  mpi().Comm_rank(handle.comm, &handle.rank);
-  mpi().Comm_size(handle.comm, &handle.ranks);
-  Cluster* cluster = nullptr;
-  if (Process::instance().spans_nodes()) {
-    const bool suits = handle.hints.mode != Mode::off && seen_by_other_nodes(handle.path);
-    if (on_all_ranks(suits, handle.comm)) cluster = Process::instance().join_nodes(handle.hints);
-    if (cluster == nullptr) {
-      free_comm(&handle.comm);
-      return;
-    }
-  }
-  Attempt mine = attempt(handle, cluster);
-  const Agreement all = agree(handle, mine);
-  if (all.tells == handle.rank) {
-    complain_once(mine.misconfigured.message() + "; the program runs on without the log");
-  }
-  const bool other_files = cluster != nullptr && all.cannot == kNobody && !all.same_file();
-  if (other_files && handle.rank == 0) {
-    complain_once("'" + handle.path +
-                  "' is not the same file on all nodes; the program runs on without the log for it");
-  }
-  if (all.cannot != kNobody || other_files) {
-    if (mine.file) (void)mine.file->release();  // nothing was logged through it
-    free_comm(&handle.comm);
-    if (Job* job = Process::instance().joined()) count(job->counters().files_passed_through);
-    return;
-  }
-  if (cluster != nullptr && !all_join_nodes(handle, *mine.file, all)) {
-    (void)mine.file->release();
-    free_comm(&handle.comm);
-    return;
-  }
-  handle.file = std::move(mine.file);
+// With all that the ranks have agreed on.
+void begin_logging(Handle& handle, const Agreement& all) {
   if (handle.can_write()) handle.largest_bytes = handle.file->target().largest_bytes();
   handle.open = handle.file->add_open(static_cast<uint64_t>(all.number), static_cast<uint32_t>(handle.ranks),
                                       static_cast<uint32_t>(handle.rank));
@@ -232,6 +239,44 @@ void start_logging(Handle& handle, MPI_Comm comm) {
   handle.etype = HeldType(MPI_BYTE);
   handle.filetype = HeldType(MPI_BYTE);
   handle.logs = true;
+}
+
+}  // namespace
+
+void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
+  const std::vector<int> in_world =
+      handle.ranks == 1 ? std::vector<int>(1) : ranks_in_world(comm, handle.ranks);
+  if (in_world.empty()) return;
+  Cluster* cluster = nullptr;
+  if (Process::instance().spans_nodes()) {
+    if (!all_ranks_of_the_job(comm)) return;
+    const bool suits = opened && handle.hints.mode != Mode::off && seen_by_other_nodes(handle);
+    if (on_all_ranks(suits, comm)) cluster = Process::instance().join_nodes(handle.hints);
+    if (cluster == nullptr) return;
+  }
+  Attempt mine = opened ? attempt(handle, cluster) : Attempt();
+  const Agreement all = agree(handle, comm, mine);
+  if (all.tells == handle.rank) {
+    complain_once(mine.misconfigured.message() + "; the program runs on without the log");
+  }
+  const bool other_files = cluster != nullptr && all.cannot == kNobody && !all.same_file();
+  if (other_files && handle.rank == 0) {
+    complain_once("'" + handle.path +
+                  "' is not the same file on all nodes; the program runs on without the log for it");
+  }
+  if (all.cannot != kNobody || other_files) {
+    if (mine.file) (void)mine.file->release();  // nothing was logged through it
+    if (Job* job = Process::instance().joined(); job != nullptr && opened)
+      count(job->counters().files_passed_through);
+    return;
+  }
+  if (cluster != nullptr && !all_join_nodes(*mine.file, all, comm)) {
+    (void)mine.file->release();
+    return;
+  }
+  handle.team = gather(members_of(in_world, handle.rank), comm, -all.minus_tag);
+  handle.file = std::move(mine.file);
+  begin_logging(handle, all);
 }
 
 }  // namespace pmio

@@ -6,7 +6,9 @@
 namespace pmio {
 
 // Collective over the communicator of the open, after the MPI library's: sets what the handle needs to log,
-// or leaves it to be handed on. Says why, where the user can do something about it.
-void start_logging(Handle& handle, MPI_Comm comm);
+// or leaves it to be handed on. Says why, where the user can do something about it. opened: whether the
+// library has given this rank a handle. Ranks that have none come too: the others cannot know of it, and no
+// handle logs where one of them is missing.
+void start_logging(Handle& handle, MPI_Comm comm, bool opened);
 
 }  // namespace pmio

@@ -74,7 +74,7 @@ Status move(Handle& handle, const Transfer& t, int64_t etype_offset, Memory& mem
     *done = memory.bytes();
   } else {
     PMIO_TRY(read_at(handle, etype_offset, memory, t.collective, done));
-    PMIO_TRY(memory.deliver(handle, t, *done));
+    PMIO_TRY(memory.deliver(t, *done));
   }
   // Not before the transfer: the log may have room for what the file could not take.
   return handle.file->take_error();
@@ -137,7 +137,7 @@ Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done, bool may_wai
   if (is_wrong(handle, t)) return std::nullopt;
   // Not left to the library: Open MPI would try.
   if (t.pointer == Pointer::explicit_offset && t.offset < 0) return raise_code(handle, MPI_ERR_ARG);
-  Result<Memory> memory = Memory::of(handle, t);
+  Result<Memory> memory = Memory::of(t);
   if (!memory.ok()) return raise_error(handle, memory.status());
   if (memory.value().missing()) return raise_code(handle, MPI_ERR_BUFFER);
   if (memory.value().bytes() % handle.view.etype_size() != 0) return raise_code(handle, MPI_ERR_IO);

@@ -41,8 +41,8 @@ int hand_hints_on(Handle& handle, MPI_Info info, bool* leave) {
   }
   // MPI does not ask all ranks to meet here, but its libraries do, and programs count on it: HDF5, between
   // reading its table of free space and one rank's writing it.
-  int found[] = {any, *leave ? 1 : 0};
-  if (handle.ranks > 1) mpi().Allreduce(MPI_IN_PLACE, found, 2, MPI_INT, MPI_MAX, handle.comm);
+  int64_t found[] = {any, *leave ? 1 : 0};
+  (void)handle.team.largest(found);
   *leave = found[1] != 0;
   if (found[0] == 0) return MPI_SUCCESS;
   // All that each rank says, not the news alone: MPICH compares some hints between the ranks that give them.
@@ -92,8 +92,8 @@ Answer file_set_atomicity(Handle& handle, int flag) {
   // Atomic mode is the library's: its locks must see every access.
   if (!handle.logs) return std::nullopt;
   // Ranks that differ must not wait for each other in different places.
-  int most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
-  if (handle.ranks > 1) mpi().Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, handle.comm);
+  int64_t most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
+  (void)handle.team.largest(most);
   if (most[0] != 0 && most[1] != 0) return raise_code(handle, MPI_ERR_ARG);
   return flag != 0 ? leave_view_to_library(handle) : std::nullopt;
 }

@@ -1,7 +1,8 @@
-/* Files of one rank each (MPI_COMM_SELF): TURNS of them opened, written and closed in turn, then AT_ONCE held
- * open together. What the process holds must not grow with the former, and only in proportion with the
- * latter. Where an open fails for want of descriptors, what is open is used all the same: nothing of it may
- * be lost. The files stay in DIRECTORY. Usage: many_files DIRECTORY TURNS AT_ONCE */
+/* Files of one rank each (MPI_COMM_SELF), or of all ranks together: TURNS of them opened, written and closed
+ * in turn, then AT_ONCE held open together. What the process holds must not grow with the former, and only in
+ * proportion with the latter. Where an open fails for want of descriptors, what is open is used all the same:
+ * nothing of it may be lost. The program's own communicators are not used up. The files stay in DIRECTORY.
+ * Usage: many_files DIRECTORY TURNS AT_ONCE [together] */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <mpi.h>
@@ -21,6 +22,9 @@ enum { LIBRARY_DESCRIPTORS = 2 };
 enum { LIBRARY_DESCRIPTORS = 1 };
 #endif
 
+static MPI_Comm comm;       /* that opens the files */
+static int member, members; /* in it */
+
 static int descriptors(void) {
   int count = 0;
   DIR* open_now = opendir("/proc/self/fd");
@@ -37,32 +41,31 @@ static int descriptors_fall_to(int count) {
 
 static const char* name_of(const char* kind, int number) {
   static char name[4096];
-  snprintf(name, sizeof name, "%s/%s-%d-%d", directory, kind, rank, number);
+  snprintf(name, sizeof name, "%s/%s-%d-%d", directory, kind, rank - member, number);
   return name;
 }
 
 static int opened(const char* name, MPI_File* file) {
-  return MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, file) ==
-         MPI_SUCCESS;
+  return MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, file) == MPI_SUCCESS;
 }
 
 static void fill(int* values, int number, int block) {
   for (int i = 0; i < INTS; i++) values[i] = (number * BLOCKS + block) * 1009 + i + rank;
 }
 
+static MPI_Offset place_of(int block) { return ((MPI_Offset)block * members + member) * BLOCK_BYTES; }
+
 static void write_block(MPI_File file, int number, int block) {
   int values[INTS];
   fill(values, number, block);
-  check(MPI_File_write_at(file, (MPI_Offset)block * BLOCK_BYTES, values, INTS, MPI_INT, MPI_STATUS_IGNORE) ==
-            MPI_SUCCESS,
+  check(MPI_File_write_at(file, place_of(block), values, INTS, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
         "write_at");
 }
 
 static void read_block(MPI_File file, int number, int block) {
   int wanted[INTS], values[INTS] = {0};
   fill(wanted, number, block);
-  check(MPI_File_read_at(file, (MPI_Offset)block * BLOCK_BYTES, values, INTS, MPI_INT, MPI_STATUS_IGNORE) ==
-                MPI_SUCCESS &&
+  check(MPI_File_read_at(file, place_of(block), values, INTS, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
             memcmp(values, wanted, sizeof wanted) == 0,
         "what is read back");
 }
@@ -94,6 +97,9 @@ static void at_once(int most) {
     for (int number = 0; number < count; number++) write_block(files[number], number, block);
   check(descriptors() <= before + (LIBRARY_DESCRIPTORS + 1) * count + 16,
         "more than one descriptor of pmio's for a file");
+  MPI_Comm one_more;
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &one_more) == MPI_SUCCESS, "a communicator more");
+  MPI_Comm_free(&one_more);
   for (int number = count - 1; number >= 0; number--) read_block(files[number], number, number % BLOCKS);
   for (int number = 0; number < count; number++)
     check(MPI_File_close(&files[number]) == MPI_SUCCESS, "close of many");
@@ -108,8 +114,11 @@ static void at_once(int most) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (argc != 4 && argc != 5) MPI_Abort(MPI_COMM_WORLD, 2);
   directory = argv[1];
+  comm = argc == 5 ? MPI_COMM_WORLD : MPI_COMM_SELF;
+  MPI_Comm_rank(comm, &member);
+  MPI_Comm_size(comm, &members);
   in_turn(atoi(argv[2]));
   at_once(atoi(argv[3]));
   return conclude();

@@ -1,16 +1,18 @@
 /* Several threads of each rank use files at once: one handle, handles of their own on one file, files of
- * their own. Every byte is checked; what threads may write in any order is checked as a set. The files that
- * stay in DIRECTORY are the same in every run, so that runs with and without pmio can be compared. Usage:
- * threads DIRECTORY funneled|serialized|multiple [blocking]. Exits with 77 where the MPI has no such level.
- * blocking: no nonblocking calls, with which Open MPI 5's own I/O crashes. */
+ * their own, and files of all ranks in whose collective calls no rank's threads have the order of another's.
+ * Every byte is checked; what threads may write in any order is checked as a set. The files that stay in
+ * DIRECTORY are the same in every run, so that runs with and without pmio can be compared. Usage:
+ * threads DIRECTORY funneled|serialized|multiple [blocking] [in_turn]. Exits with 77 where the MPI has no
+ * such level. blocking: no nonblocking calls, with which Open MPI 5's own I/O crashes. in_turn: no two
+ * collective calls at once, in which MPICH's own holds a lock. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 12, BLOCKS = 100, INTS = 100, BLOCK_BYTES = INTS * 4 };
+enum { THREADS = 12, SHARING = 3, BLOCKS = 100, INTS = 100, BLOCK_BYTES = INTS * 4 };
 
-static int rank, ranks, level, only_blocking;
+static int rank, ranks, level, only_blocking, in_turn;
 static const char* directory;
 static int failures;
 static pthread_mutex_t serial = PTHREAD_MUTEX_INITIALIZER;
@@ -19,7 +21,7 @@ struct worker {
   int number; /* of this rank's threads */
   void (*work)(struct worker* self);
   MPI_File file, own; /* shared by the threads; this thread's */
-  MPI_Comm self;      /* this thread's */
+  MPI_Comm self, all; /* this thread's, of this rank and of all */
   MPI_Datatype tile;  /* new: no thread has used it yet */
 };
 
@@ -139,6 +141,24 @@ static void own_files(struct worker* self) {
   }
 }
 
+/* Files of all ranks, one for each thread: whichever calls of other threads come between, what the ranks of a
+ * file tell each other reaches that file. */
+static void shared_files(struct worker* self) {
+  const int mine = self->number * ranks + rank;
+  MPI_File file = self->own;
+  if (self->number >= SHARING) return; /* each that waits for other ranks takes a processor */
+  for (int turn = 0; turn < 5; turn++) {
+    const MPI_Offset disp = (MPI_Offset)turn * ranks * BLOCK_BYTES;
+    int values[INTS];
+    check(MPI_File_set_view(file, disp, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+          "set_view of a shared file");
+    fill(values, mine + turn);
+    check(MPI_File_write_ordered(file, values, INTS, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+          "write_ordered to a shared file");
+    read_back(file, (MPI_Offset)rank * INTS, mine + turn);
+  }
+}
+
 /* By one pointer: whose block comes where is open, but each is there once. */
 static void by_pointer(struct worker* self) {
   int values[INTS];
@@ -201,11 +221,20 @@ static void one_pointer(struct worker* workers) {
   check(MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS, "delete");
 }
 
+static void several_shared(struct worker* workers) {
+  for (int i = 0; i < SHARING; i++) workers[i].own = opened(workers[i].all, "shared", i);
+  for (int i = 0; in_turn && i < SHARING; i++) shared_files(&workers[i]);
+  if (!in_turn) on_all_threads(workers, shared_files, MPI_FILE_NULL);
+  for (int i = 0; i < SHARING; i++)
+    check(MPI_File_close(&workers[i].own) == MPI_SUCCESS, "close of a shared file");
+}
+
 static void run_all(void) {
   struct worker workers[THREADS];
   for (int i = 0; i < THREADS; i++) {
     workers[i].number = i;
     MPI_Comm_dup(MPI_COMM_SELF, &workers[i].self);
+    MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].all);
   }
   MPI_File file = opened(MPI_COMM_WORLD, "one_handle", 0);
   for (int round = 0; round < 3; round++) on_all_threads(workers, one_handle, file);
@@ -213,7 +242,11 @@ static void run_all(void) {
   several_handles(workers);
   on_all_threads(workers, own_files, MPI_FILE_NULL);
   one_pointer(workers);
-  for (int i = 0; i < THREADS; i++) MPI_Comm_free(&workers[i].self);
+  if (level == MPI_THREAD_MULTIPLE) several_shared(workers);
+  for (int i = 0; i < THREADS; i++) {
+    MPI_Comm_free(&workers[i].self);
+    MPI_Comm_free(&workers[i].all);
+  }
 }
 
 static int wanted_level(const char* name) {
@@ -222,8 +255,11 @@ static int wanted_level(const char* name) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 4) return 2;
-  only_blocking = argc == 4;
+  if (argc < 3) return 2;
+  for (int i = 3; i < argc; i++) {
+    only_blocking |= strcmp(argv[i], "blocking") == 0;
+    in_turn |= strcmp(argv[i], "in_turn") == 0;
+  }
   directory = argv[1];
   level = wanted_level(argv[2]);
   int provided = -1, all = 0;

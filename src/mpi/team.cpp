@@ -1,0 +1,124 @@
+#include "mpi/team.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "mpi/library.h"
+
+namespace pmio {
+namespace {
+
+struct Tags {
+  std::mutex mutex;
+  int64_t next = 0;  // no team of this process was ever given this number or a larger one
+  std::unordered_set<int> taken;
+};
+
+// Never destroyed: files may be closed by other libraries' destructors.
+Tags& tags() {
+  static Tags& instance = *new Tags;
+  return instance;
+}
+
+// So many the library has; 32768 at least.
+int64_t how_many_tags() {
+  static const int64_t count = [] {
+    int found = 0;
+    int* largest = nullptr;
+    mpi().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found);
+    return found != 0 ? int64_t{*largest} + 1 : int64_t{32768};
+  }();
+  return count;
+}
+
+}  // namespace
+
+int64_t propose_tag() {
+  const std::lock_guard lock(tags().mutex);
+  return tags().next++;
+}
+
+bool tags_may_clash(int64_t agreed, bool threads_at_once) {
+  return threads_at_once || agreed >= how_many_tags();
+}
+
+int take_tag(int64_t agreed) {
+  const int tag = static_cast<int>(agreed % how_many_tags());
+  const std::lock_guard lock(tags().mutex);
+  tags().next = std::max(tags().next, agreed + 1);
+  return tags().taken.insert(tag).second ? tag : -1;
+}
+
+void give_tag_back(int tag) {
+  if (tag < 0) return;
+  const std::lock_guard lock(tags().mutex);
+  tags().taken.erase(tag);
+}
+
+Team::Team(Members members, MPI_Comm through, int tag)
+    : members_(std::move(members)), through_(through), tag_(tag) {}
+
+Team& Team::operator=(Team&& other) noexcept {
+  give_tag_back(tag_);
+  members_ = std::exchange(other.members_, Members());
+  through_ = other.through_;
+  tag_ = std::exchange(other.tag_, -1);
+  return *this;
+}
+
+Team::~Team() { give_tag_back(tag_); }
+
+bool Team::exchange(int to, const int64_t* out, int from, int64_t* in, size_t count) const {
+  return mpi().Sendrecv(out, static_cast<int>(count), MPI_INT64_T, to, tag_, in, static_cast<int>(count),
+                        MPI_INT64_T, from, tag_, through_, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+// In each round one knows of twice as many; that some are counted twice changes no maximum.
+bool Team::largest(std::span<int64_t> values) const {
+  std::vector<int64_t> theirs(values.size());
+  bool reached = true;
+  for (size_t i = 0; i < members_.ahead.size(); ++i) {
+    reached = exchange(members_.ahead[i], values.data(), members_.behind[i], theirs.data(), theirs.size()) &&
+              reached;
+    for (size_t k = 0; reached && k < values.size(); ++k) values[k] = std::max(values[k], theirs[k]);
+  }
+  return reached;
+}
+
+void Team::barrier() const { (void)largest({}); }
+
+bool Team::all(bool here) const {
+  int64_t missing[] = {here ? 0 : 1};
+  return largest(missing) && missing[0] == 0;
+}
+
+int Team::worst(int code) const {
+  int64_t codes[] = {code};
+  const bool reached = largest(codes);
+  return reached || codes[0] != MPI_SUCCESS ? static_cast<int>(codes[0]) : MPI_ERR_IO;
+}
+
+int64_t Team::from(int rank, int64_t value) const {
+  int64_t values[] = {members_.rank == rank ? value : INT64_MIN};
+  (void)largest(values);
+  return values[0];
+}
+
+// In each round one knows the sum of twice as many below.
+int64_t Team::sum_below(int64_t value) const {
+  int64_t below = 0, with_own = value;
+  for (size_t i = 0; i < members_.ahead.size(); ++i) {
+    const int distance = 1 << i;
+    int64_t theirs = 0;
+    const int to = members_.rank + distance < members_.ranks ? members_.ahead[i] : MPI_PROC_NULL;
+    const int from = members_.rank >= distance ? members_.behind[i] : MPI_PROC_NULL;
+    (void)exchange(to, &with_own, from, &theirs, 1);
+    below += theirs;
+    with_own += theirs;
+  }
+  return below;
+}
+
+}  // namespace pmio
