@@ -110,6 +110,30 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Ac
   return finish_open(open_retrying(path.c_str(), flags_of(access)), path, access);
 }
 
+Result<std::unique_ptr<TargetFile>> TargetFile::open_to_read(const std::string& path) {
+  auto file = open(path, Access::read_only);
+  // Who asks is who would open it then: the effective user.
+  if (file.ok() && faccessat(AT_FDCWD, own_link((*file)->fd_).c_str(), W_OK, AT_EACCESS) == 0)
+    (*file)->access_ = Access::read_write;
+  return file;
+}
+
+Status TargetFile::open_to_write() {
+  if (opened_to_write()) return {};
+  const std::lock_guard lock(open_mutex_);
+  if (opened_to_write()) return {};
+  const bool may = access_ != Access::read_only;
+  const int fd = may ? open_retrying(own_link(fd_).c_str(), O_RDWR) : (errno = EBADF, -1);
+  if (fd < 0) return Status::from_errno(errno, what("cannot write to", path_));
+  // In its place: other threads may be reading by it.
+  const int placed = dup3(fd, fd_, O_CLOEXEC);
+  const int error = errno;
+  ::close(fd);
+  if (placed < 0) return Status::from_errno(error, what("cannot write to", path_));
+  opened_to_write_.store(true, std::memory_order_release);
+  return {};
+}
+
 Result<std::unique_ptr<TargetFile>> TargetFile::open_same(const std::string& path, const FileIdentity& meant,
                                                           Access access) {
   return open_if(path, meant, access, same_file);
@@ -150,6 +174,7 @@ Result<std::unique_ptr<TargetFile>> TargetFile::finish_open(int fd, const std::s
   std::unique_ptr<TargetFile> file(new TargetFile);
   file->fd_ = fd;
   file->access_ = access;
+  file->opened_to_write_ = access != Access::read_only;
   file->path_ = path;
   struct stat info;
   if (fstat(fd, &info) != 0) return Status::from_errno(errno, what("cannot examine", path));
@@ -167,6 +192,7 @@ void TargetFile::take_up(std::unique_ptr<TargetFile> opened) {
   lay_down();
   fd_ = std::exchange(opened->fd_, -1);
   access_ = opened->access_;
+  opened_to_write_ = opened->opened_to_write();
   path_ = opened->path_;
 }
 
@@ -219,6 +245,7 @@ Result<FileState> TargetFile::set_back() const {
 
 Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
   if (!in_file_range(offset, length)) return Status::from_errno(EFBIG, what("cannot write to", path_));
+  PMIO_TRY(open_to_write());
   const auto* from = static_cast<const std::byte*>(data);
   while (length > 0) {
     const uint64_t ask = length < kMostPerCall ? length : kMostPerCall;
@@ -240,6 +267,7 @@ Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
 // One behind the other in the file. Changes parts.
 Status TargetFile::write_parts(uint64_t offset, std::span<iovec> parts, uint64_t length) {
   if (!in_file_range(offset, length)) return Status::from_errno(EFBIG, what("cannot write to", path_));
+  PMIO_TRY(open_to_write());
   while (length > 0) {
     const uint64_t start = monotonic_ns();
     const ssize_t n = pwritev(fd_, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(offset));

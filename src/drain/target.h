@@ -31,6 +31,13 @@ class TargetFile {
   // Follows links. Errors: unsupported where it is no regular file; as of open(2) else.
   enum class Access { read_only, write_only, read_write };
   static Result<std::unique_ptr<TargetFile>> open(const std::string& path, Access access);
+  // As open, to be read, and read_write only where this process may write the file: nothing is opened for
+  // writing before open_to_write or the first write. Until then the system takes it for a file that is read:
+  // it can be executed, watchers see no writer, an overlay file system makes no copy.
+  static Result<std::unique_ptr<TargetFile>> open_to_read(const std::string& path);
+  // The same descriptor can write from now on, if it could not yet. Errors: as of open(2).
+  Status open_to_write();
+  bool opened_to_write() const { return opened_to_write_.load(std::memory_order_acquire); }
   // As open, but only the file that is meant: nothing is opened for I/O before its kind and its identity have
   // been looked at, so whoever can exchange the path, or a link in it, meanwhile wins nothing. invalid:
   // another file.
@@ -125,6 +132,8 @@ class TargetFile {
   Status rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;
+  std::mutex open_mutex_;                     // held by open_to_write
+  std::atomic<bool> opened_to_write_{false};  // fd_; stays
   bool past_cache_ = false;
   std::string path_;
   IoCounters counters_;

@@ -128,6 +128,7 @@ Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interv
 }
 
 Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval> covered) {
+  PMIO_TRY(open_to_write());  // the lock asks for it
   const RangeLock lock(fd_, {covered.front().begin, covered.back().end});
   // A file system without locks: somebody else could write into a gap meanwhile, and would be overwritten.
   if (!lock.held()) return write_each(a, window, covered);

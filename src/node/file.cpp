@@ -260,7 +260,8 @@ bool File::Impl::looks_after_it() const {
 
 void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
   Impl& impl = *impl_;
-  if (impl.target->access() == TargetFile::Access::read_only) return;
+  // Where this process only reads, those drain who write.
+  if (!impl.target->opened_to_write()) return;
   uint64_t appended = 0;
   uint64_t drained = 0;
   for (uint32_t rank = 0; rank < impl.control->ranks; rank++) {

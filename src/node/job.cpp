@@ -216,14 +216,9 @@ bool Job::Impl::outlives_node() const {
 }
 
 static Result<std::unique_ptr<TargetFile>> open_target(const std::string& path, bool read_only) {
-  // For both even where the program only reads: what others have logged may have to be drained by this
-  // process.
-  auto target = TargetFile::open(path, TargetFile::Access::read_write);
-  if (target.ok()) return target;
-  if (read_only) {
-    auto readable = TargetFile::open(path, TargetFile::Access::read_only);
-    if (readable.ok()) return readable;
-  }
+  // What is only read may have to be written all the same, where this process drains what others have logged.
+  auto target =
+      read_only ? TargetFile::open_to_read(path) : TargetFile::open(path, TargetFile::Access::read_write);
   return target.status().code() == Code::access ? TargetFile::open(path, TargetFile::Access::write_only)
                                                 : std::move(target);
 }
@@ -240,7 +235,7 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
   {
     std::lock_guard lock(impl.files_mutex);
     if (auto at = impl.files.find(key); at != impl.files.end()) file = at->second.lock();
-    if (file != nullptr && !options.read_only && file->target().access() == TargetFile::Access::read_only)
+    if (file != nullptr && !options.read_only && !file->target().open_to_write().ok())
       return Status(Code::access, "'" + options.path + "' is open already, and could only be read then");
     if (file == nullptr) {
       file = impl.wake(key, *identity, target.value());

@@ -149,6 +149,53 @@ TEST_F(Target, ErrorsNameTheFile) {
   EXPECT_EQ(open()->write(INT64_MAX, "yy", 2).system_errno(), EFBIG);
 }
 
+// Whether a program that holds the file open for writing would keep it from being executed.
+bool is_held_for_writing(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone) != path) continue;
+    const int fd = std::stoi(entry.path().filename());
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY) return true;
+  }
+  return false;
+}
+
+TEST_F(Target, WhatIsReadIsOpenedForWritingByTheFirstWrite) {
+  put("old bytes");
+  auto opened = TargetFile::open_to_read(path_);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  TargetFile& file = **opened;
+  EXPECT_EQ(file.access(), TargetFile::Access::read_write);
+  char bytes[9];
+  uint64_t got = 0;
+  ASSERT_TRUE(file.read(0, bytes, sizeof bytes, &got).ok());
+  ASSERT_TRUE(file.sync().ok());
+  EXPECT_TRUE(file.flush().ok());
+  EXPECT_FALSE(is_held_for_writing(path_));
+  EXPECT_FALSE(file.opened_to_write());
+  const int fd = file.fd();
+  // The file that was opened, whatever its name leads to by now.
+  std::filesystem::rename(path_, path_ + "-moved");
+  ASSERT_TRUE(file.write(0, "new", 3).ok());
+  EXPECT_EQ(file.fd(), fd);
+  EXPECT_TRUE(is_held_for_writing(path_ + "-moved"));
+  std::filesystem::rename(path_ + "-moved", path_);
+  EXPECT_EQ(content(), "new bytes");
+}
+
+// A window of many tiny pieces takes a lock first, which asks for a descriptor that can write.
+TEST_F(Target, WhatIsReadIsOpenedForWritingByTheFirstLock) {
+  put(std::string(4096, 'o'));
+  auto opened = TargetFile::open_to_read(path_);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  std::vector<std::byte> window(4096, std::byte{'n'});
+  std::vector<Interval> covered;
+  for (uint64_t at = 0; at < 4096; at += 64) covered.push_back({at, at + 8});
+  ASSERT_TRUE((*opened)->write_covered(0, window.data(), covered).ok());
+  EXPECT_EQ(calls((*opened)->counters().writes), 1u);
+  EXPECT_EQ(content().substr(0, 64), std::string(8, 'n') + std::string(56, 'o'));
+}
+
 TEST_F(Target, FullWindowIsOneWrite) {
   put("");
   const auto file = open();

@@ -41,6 +41,53 @@ TEST(NodeRead, AscendingRecordsNeedNoMerge) {
   EXPECT_EQ(contents(path), oracle.bytes);
 }
 
+// Who only reads drains what others have logged all the same, and writes the file only then.
+TEST(NodeRead, WhoOnlyReadsOpensNothingForWritingBeforeItDrains) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path) << "old bytes";
+  Rank reader{join(scratch, 0, 2, kLog, true), nullptr};
+  Job::OpenOptions options;
+  options.path = path;
+  options.read_only = true;
+  reader.file = reader.job->open(options).value();
+  std::byte bytes[9];
+  uint64_t got = 0;
+  ASSERT_TRUE(reader.file->read(0, bytes, sizeof bytes, &got).ok());
+  EXPECT_FALSE(reader.file->target().opened_to_write());
+  Rank writer{join(scratch, 1, 2, kLog, false), nullptr};
+  options.read_only = false;
+  writer.file = writer.job->open(options).value();
+  ASSERT_TRUE(writer.file->append(0, reinterpret_cast<const std::byte*>("new"), 3, 0).ok());
+  ASSERT_TRUE(reader.file->read(0, bytes, sizeof bytes, &got).ok());
+  EXPECT_EQ(std::memcmp(bytes, "new bytes", got), 0);
+  EXPECT_FALSE(reader.file->target().opened_to_write());
+  ASSERT_TRUE(reader.file->drain().ok());
+  EXPECT_TRUE(reader.file->target().opened_to_write());
+  std::string text(9, ' ');
+  std::ifstream(path).read(text.data(), 9);
+  EXPECT_EQ(text, "new bytes");
+  ASSERT_TRUE(reader.file->release().ok());
+  EXPECT_TRUE(writer.file->release().ok());
+}
+
+TEST(NodeRead, WhatWasOpenedToBeReadMayBeWrittenByTheNextOpen) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path) << "old bytes";
+  Rank rank{join(scratch, 0, 1, kLog, false), nullptr};
+  Job::OpenOptions options;
+  options.path = path;
+  options.read_only = true;
+  rank.file = rank.job->open(options).value();
+  options.read_only = false;
+  auto second = rank.job->open(options);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_TRUE((*second)->target().opened_to_write());
+  EXPECT_TRUE((*second)->release().ok());
+  EXPECT_TRUE(rank.file->release().ok());
+}
+
 // In the end that costs less than to search every segment each time.
 TEST(NodeRead, WhatIsReadVeryOftenIsMerged) {
   Scratch scratch;
