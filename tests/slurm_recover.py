@@ -26,7 +26,7 @@ SEED, CALLS, ABORT_AT = 1, 120, 100  # of crash_writer: one open, which the job 
 def readable_copy(build, mpi, directory):
     """Of what the user runs: the build directory may be closed to others."""
     programs = [f"tests/mpi/{program}-{mpi.tag}" for program in ("full_target", "crash_writer")]
-    for name in ("bin/pmio", f"lib/{mpi.runtime.name}", "lib/pmio-mpi.json", *programs):
+    for name in ("bin/pmio", "lib/libpmio.so", f"lib/{mpi.runtime.name}", "lib/pmio-mpi.json", "lib/pmio-mpi.list", *programs):
         copy = directory / name.replace("tests/mpi", "bin")
         copy.parent.mkdir(exist_ok=True)
         shutil.copy(build / name, copy)

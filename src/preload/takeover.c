@@ -20,8 +20,9 @@ static void* runtime;      /* the runtime library; NULL: none takes over */
 static void* mpi;          /* the MPI library */
 static const char* family; /* its family; NULL: not one that we know */
 
-/* By this another library of this name, preloaded too, is seen; and it is an address of ours. */
+/* By this another library of this name, preloaded too, is seen. For us, too, it may be that one's. */
 PMIO_EXPORT const char pmio_preloaded = 1;
+static const char here = 1; /* an address of this very library */
 
 static void say(const char* what, const char* which) {
   if (getenv(PMIO_ENV_COMMAND) == NULL || !pmio_is_first_rank()) return;
@@ -34,7 +35,7 @@ static const void* base_of(const void* address, Dl_info* info) {
 
 static int is_ours(const void* address) {
   Dl_info own, other;
-  return base_of(&pmio_preloaded, &own) == base_of(address, &other);
+  return base_of(&here, &own) == base_of(address, &other);
 }
 
 /* A handle of the object that holds this address, for what it and its dependencies define. The program itself
@@ -80,8 +81,7 @@ static int is_off(const char* mode) {
  * so does another library like this one that comes first. MemorySanitizer knows nothing of what code writes
  * that was not built with it, and would report what pmio reads. */
 static int is_taken_or_forbidden(void) {
-  return dlsym(RTLD_DEFAULT, "pmio_loaded") != NULL ||
-         dlsym(RTLD_DEFAULT, "pmio_preloaded") != &pmio_preloaded ||
+  return dlsym(RTLD_DEFAULT, "pmio_loaded") != NULL || !is_ours(dlsym(RTLD_DEFAULT, "pmio_preloaded")) ||
          dlsym(RTLD_DEFAULT, "__msan_init") != NULL;
 }
 
@@ -101,7 +101,7 @@ static int major_version(void) {
 static int list_of_runtimes(char path[PATH_MAX]) {
   Dl_info own;
   char file[PATH_MAX];
-  if (dladdr(&pmio_preloaded, &own) == 0 || realpath(own.dli_fname, file) == NULL) return 0;
+  if (dladdr(&here, &own) == 0 || realpath(own.dli_fname, file) == NULL) return 0;
   const int directory = (int)(strrchr(file, '/') - file);
   return snprintf(path, PATH_MAX, "%.*s/pmio-mpi.list", directory, file) < PATH_MAX;
 }

@@ -76,6 +76,10 @@ class Chooser:
         self.other = build / "lib" / "libpmio_yield.so"
         self.scratch = Path(scratch)
         self.wrong = []
+        self.installed = self.scratch / "installed" / "libpmio.so"  # another installation's
+        self.installed.parent.mkdir()
+        for file in (self.preloaded, build / "lib" / "pmio-mpi.list", *(mpi.runtime for mpi in self.mpis)):
+            shutil.copy(file, self.installed.parent)
         (self.scratch / "input").write_text("read")
         (self.scratch / "program.c").write_text(MAIN)
         (self.scratch / "later.c").write_text(LATER)
@@ -113,6 +117,7 @@ class Chooser:
         self.expect("loads its MPI later", mpi, [f"./{name}-later"], f"{runtime}|./{name}-later", by_run=False)
         self.expect("off", mpi, [f"./{name}"], f"none|./{name}", by_run=False, logged=0, settings=["PMIO_MODE=Off"])
         self.expect("and the runtime itself", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False, preload=[mpi.runtime])
+        self.expect("and another libpmio.so", mpi, [f"./{name}"], f"{runtime}|./{name}", preload=[self.installed])
         for other in {other.family: other for other in self.mpis if other.family != mpi.family}.values():
             more = {"logged": 0, "says": f"runtime library {other.tag}", "chosen": other}
             self.expect(f"with --mpi {other.tag}", mpi, behind, f"none|{told}", **more)
