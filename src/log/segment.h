@@ -38,6 +38,7 @@ struct CallNumber {
   uint32_t number;    // independent: of the last collective one before it
   uint16_t open = 0;  // 1 + index in the open table; 0: not known
   bool independent;
+  bool goes_on = false;  // another append is of the same call: this one does not end it
 
   uint16_t flags() const {
     return static_cast<uint16_t>(open << kOpenShift | (independent && open != 0 ? kIndependent : 0));

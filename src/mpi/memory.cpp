@@ -1,6 +1,10 @@
 #include "mpi/memory.h"
 
+#include <algorithm>
 #include <climits>
+#include <memory>
+
+#include "extent/strided_copy.h"
 
 namespace pmio {
 namespace {
@@ -44,7 +48,53 @@ Result<Memory> Memory::of(const Transfer& transfer) {
   memory.pattern_ = &flat->pattern;
   int64_t offset = 0;
   if (one_block(flat->pattern, transfer.count, &offset)) memory.contiguous_ = memory.base_ + offset;
+  if (memory.bytes_ > 0) memory.device_ = DeviceMemory(memory.base_ + flat->pattern.parts.front().offset);
   return memory;
+}
+
+Status Memory::fetch(PatternCursor& from, std::byte* to, uint64_t bytes) const {
+  while (bytes > 0) {
+    const Vector blocks = from.next(bytes);
+    PMIO_TRY(fetch_blocks(blocks, to));
+    to += blocks.bytes();
+    bytes -= blocks.bytes();
+  }
+  return {};
+}
+
+// One copy of some blocks and what is between them takes less than one of each block, where that is not much.
+Status Memory::fetch_blocks(const Vector& blocks, std::byte* to) const {
+  constexpr uint64_t kTogether = 1 << 20, kGapsPerByte = 16;
+  const auto stride = static_cast<uint64_t>(std::max<int64_t>(blocks.stride, 0));
+  const bool close = blocks.count > 1 && stride >= blocks.block_length &&
+                     stride / kGapsPerByte <= blocks.block_length && 2 * stride <= kTogether;
+  const uint64_t most = close ? kTogether / stride : 1;
+  std::unique_ptr<std::byte[]> around;
+  for (uint64_t done = 0; done < blocks.count;) {
+    const uint64_t count = std::min(most, blocks.count - done);
+    const std::byte* from = base_ + blocks.offset + static_cast<int64_t>(done) * blocks.stride;
+    const uint64_t reach = (count - 1) * stride + blocks.block_length;
+    if (count > 1 && around == nullptr) around = std::make_unique_for_overwrite<std::byte[]>(kTogether);
+    if (count == 1) {
+      PMIO_TRY(device_.copy_to_host(to, from, blocks.block_length));
+    } else {
+      PMIO_TRY(device_.copy_to_host(around.get(), from, reach));
+      gather_blocks(to, around.get(), blocks.block_length, blocks.stride, count);
+    }
+    to += count * blocks.block_length;
+    done += count;
+  }
+  return {};
+}
+
+Status Memory::store(PatternCursor& to, const std::byte* from, uint64_t bytes) const {
+  while (bytes > 0) {
+    const PatternCursor::Piece piece = to.next_piece(bytes);
+    PMIO_TRY(device_.copy_to_device(base_ + piece.offset, from, piece.length));
+    from += piece.length;
+    bytes -= piece.length;
+  }
+  return {};
 }
 
 bool Memory::missing() const {

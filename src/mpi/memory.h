@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/device_memory.h"
 #include "extent/pattern.h"
 #include "mpi/calls.h"
 #include "view/datatype.h"
@@ -24,16 +25,25 @@ class Memory {
   PatternCursor cursor() const { return {*pattern_, 0, 0}; }
   std::byte* base() const { return base_; }
 
+  // Whether the bytes are in a GPU's memory: neither contiguous nor base may be used then, but these two,
+  // which advance the cursor.
+  bool on_device() const { return device_.is_device(); }
+  Status fetch(PatternCursor& from, std::byte* to, uint64_t bytes) const;
+  // Nothing between the buffer's pieces is written: a GPU may be writing there.
+  Status store(PatternCursor& to, const std::byte* from, uint64_t bytes) const;
+
   // After a read of `got` bytes: into the program's buffer, where they are not there yet.
   Status deliver(const Transfer& transfer, uint64_t got);
 
  private:
+  Status fetch_blocks(const Vector& blocks, std::byte* to) const;
   Status pack(const Transfer& transfer);
 
   uint64_t bytes_ = 0;
   std::byte* base_ = nullptr;
   std::byte* contiguous_ = nullptr;
   const Pattern* pattern_ = nullptr;
+  DeviceMemory device_{nullptr};
   std::vector<std::byte> packed_;  // only for types that cannot be flattened
 };
 

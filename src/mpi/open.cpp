@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/device_memory.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/info.h"
@@ -220,6 +221,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     return code;
   }
   handle->real = *fh;
+  DeviceMemory::look_for_libraries();
   if (!handle->logs) handle->identity = identity_at(handle->path);
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);

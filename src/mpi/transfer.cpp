@@ -1,5 +1,7 @@
 // All reads and writes of a handle that logs.
+#include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include "mpi/aside.h"
@@ -17,7 +19,50 @@ bool is_wrong(const Handle& handle, const Transfer& t) {
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
+// Of what is in a GPU's memory, at a time in the CPU's.
+constexpr uint64_t kStageBytes = 4 << 20;
+
+const Pattern& byte_stream() {
+  static const Pattern& stream = *new Pattern(Pattern::bytes(1));
+  return stream;
+}
+
+Status write_from_device(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
+  PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
+  const bool independent = call.independent && handle.file->spans_nodes();
+  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
+  for (uint64_t left = memory.bytes(); left > 0;) {
+    const uint64_t bytes = std::min(left, kStageBytes);
+    PMIO_TRY(memory.fetch(from, stage.get(), bytes));
+    PatternCursor staged(byte_stream(), 0, 0);
+    call.goes_on = left > bytes;
+    PMIO_TRY(independent ? handle.file->write_independent(to, staged, stage.get(), bytes, call)
+                         : handle.file->append(to, staged, stage.get(), bytes, call));
+    left -= bytes;
+  }
+  return {};
+}
+
+Status read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective,
+                      uint64_t* done) {
+  PatternCursor from = handle.view.cursor(etype_offset), to = memory.cursor();
+  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
+  for (uint64_t left = memory.bytes(); left > 0;) {
+    const uint64_t bytes = std::min(left, kStageBytes);
+    uint64_t got = 0;
+    PatternCursor staged(byte_stream(), 0, 0);
+    PMIO_TRY(handle.file->read(from, staged, stage.get(), bytes, &got, collective));
+    PMIO_TRY(memory.store(to, stage.get(), got));
+    *done += got;
+    if (got < bytes) break;
+    left -= bytes;
+  }
+  return {};
+}
+
 Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
+  if (memory.on_device()) [[unlikely]]
+    return write_from_device(handle, etype_offset, memory, call);
   const FileView& view = handle.view;
   if (call.independent && handle.file->spans_nodes()) {
     PatternCursor to = view.cursor(etype_offset);
@@ -34,6 +79,8 @@ Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, Call
 }
 
 Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective, uint64_t* got) {
+  if (memory.on_device()) [[unlikely]]
+    return read_to_device(handle, etype_offset, memory, collective, got);
   const FileView& view = handle.view;
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
     return handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),

@@ -301,12 +301,12 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
     SegmentWriter& writer = impl.owned.back().writer;
     const Vector where = file.next(std::min(left, writer.room_bytes()));
     left -= where.bytes();
-    writer.append(where, memory, buffer, stamp, call, left == 0);
+    writer.append(where, memory, buffer, stamp, call, left == 0 && !call.goes_on);
     impl.note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
     end = std::max(end, static_cast<uint64_t>(where.end()));
   }
   if (impl.unpublished > 0) PMIO_TRY(impl.publish(stamp, end));
-  impl.finished(call);
+  impl.finished_or_not(call);
   impl.tally(bytes, begin_ns, call);
   return {};
 }

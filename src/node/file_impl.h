@@ -229,6 +229,7 @@ struct File::Impl {
     cell->opens[call.open - 1].progress.store(progress_of(call.number, call.independent),
                                               std::memory_order_relaxed);
   }
+  void finished_or_not(CallNumber call) { call.goes_on ? interrupted(call) : finished(call); }
 
   // What a look-up relies on: no segment is given back, nothing moves below the floor.
   struct Epoch {

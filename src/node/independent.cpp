@@ -120,10 +120,10 @@ Status File::Impl::log_independent(PatternCursor& file, PatternCursor& memory, c
     const std::optional<CallStamp> stamp = independent_stamp();
     if (!stamp) return {};
     last_stamp = *stamp;
-    writer.append(where, memory, buffer, *stamp, call, where.bytes() == bytes);
+    writer.append(where, memory, buffer, *stamp, call, where.bytes() == bytes && !call.goes_on);
     note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
     PMIO_TRY(publish(*stamp, static_cast<uint64_t>(where.end())));
-    finished(call);
+    finished_or_not(call);
     file = ahead;
     *logged = where.bytes();
     return {};
