@@ -94,8 +94,11 @@ def entry_points():
 
 def preloaded_functions():
     """Those that libpmio.so exports: of every MPI, whatever it lacks, and what is written by hand too."""
-    names = [*(f.name for f in FUNCTIONS), *BY_HAND]
-    return NOTICE + "".join(f"PMIO_FORWARD_MPI({name})\n" for name in names)
+    lines = [f"PMIO_FORWARD_MPI({name})\n" for name in (*(f.name for f in FUNCTIONS if not f.large_count), *BY_HAND)]
+    for f in (f for f in FUNCTIONS if f.large_count):
+        register = next(("abcdef"[i] for i, p in enumerate(f.parameters) if p.name == "count"), "0")
+        lines.append(f"PMIO_FORWARD_MPI_LARGE({f.name.removesuffix('_c')}, {register})\n")
+    return NOTICE + "".join(lines)
 
 
 def main():

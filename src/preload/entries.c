@@ -18,13 +18,13 @@ static pmio_word missing(const char* name) {
 
 /* The registers are handed on as they are; what the callee leaves in the one for the result is, too. The
  * first call is a function of its own, to which the entry jumps, so that its return address is the program's.
- */
+ * Where there is none to go to, otherwise sets `to` or returns. */
 #define PMIO_PARAMETERS pmio_word a, pmio_word b, pmio_word c, pmio_word d, pmio_word e, pmio_word f
-#define PMIO_FORWARD(name, absent)                                                      \
+#define PMIO_FORWARD(name, otherwise)                                                   \
   static _Atomic(pmio_function) known_##name;                                           \
   static __attribute__((noinline, cold)) pmio_word first_##name(PMIO_PARAMETERS) {      \
-    const pmio_function to = pmio_find(#name, __builtin_return_address(0));             \
-    if (to == NULL) return absent;                                                      \
+    pmio_function to = pmio_find(#name, __builtin_return_address(0));                   \
+    if (to == NULL) otherwise;                                                          \
     atomic_store_explicit(&known_##name, to, memory_order_relaxed);                     \
     return to(a, b, c, d, e, f);                                                        \
   }                                                                                     \
@@ -33,15 +33,28 @@ static pmio_word missing(const char* name) {
     return to == NULL ? first_##name(a, b, c, d, e, f) : to(a, b, c, d, e, f);          \
   }
 
-#define PMIO_FORWARD_MPI(name)                    \
-  PMIO_FORWARD(MPI_##name, missing("MPI_" #name)) \
-  PMIO_FORWARD(PMPI_##name, missing("PMPI_" #name))
+#define PMIO_FORWARD_MPI(name)                           \
+  PMIO_FORWARD(MPI_##name, return missing("MPI_" #name)) \
+  PMIO_FORWARD(PMPI_##name, return missing("PMPI_" #name))
 
-#include "preload/functions.h" /* PMIO_FORWARD_MPI of each, written by src/mpi/generate.py */
+/* The form with an MPI_Count, which libraries before MPI 4 have not. mpi4py and others ask by a weak symbol
+ * whether it is there, and find it here: then it is what they would have called else. */
+#define PMIO_NARROW(name, count)                                                 \
+  static pmio_word narrow_##name(PMIO_PARAMETERS) {                              \
+    enum { kCount = 2 }; /* MPI_ERR_COUNT, in all */                             \
+    return (count) == (int)(count) ? name(a, b, c, d, e, f) : (pmio_word)kCount; \
+  }
+#define PMIO_FORWARD_MPI_LARGE(name, count)             \
+  PMIO_NARROW(MPI_##name, count)                        \
+  PMIO_NARROW(PMPI_##name, count)                       \
+  PMIO_FORWARD(MPI_##name##_c, to = &narrow_MPI_##name) \
+  PMIO_FORWARD(PMPI_##name##_c, to = &narrow_PMPI_##name)
+
+#include "preload/functions.h" /* PMIO_FORWARD_MPI or PMIO_FORWARD_MPI_LARGE of each, written by src/mpi/generate.py */
 
 /* pmio/pmio.h says what these answer where pmio is out of the way. */
-PMIO_FORWARD(pmio_drain, 0)
-PMIO_FORWARD(pmio_persist, pmio_unsupported_code())
+PMIO_FORWARD(pmio_drain, return 0)
+PMIO_FORWARD(pmio_persist, return pmio_unsupported_code())
 
 PMIO_EXPORT const char* pmio_version(void) { return PMIO_VERSION; }
 

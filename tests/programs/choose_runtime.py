@@ -34,11 +34,17 @@ static void tell_runtime(void) {
   fclose(maps);
   printf("%s", found);
 }
+/* As mpi4py does: a library before MPI 4 has not this one. */
+#pragma weak MPI_File_write_at_c
+int MPI_File_write_at_c(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
 int work(int argc, char** argv) {
   MPI_File file;
   MPI_Init(&argc, &argv);
   MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
-  MPI_File_write(file, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
+  if (MPI_File_write_at_c)
+    MPI_File_write_at_c(file, 0, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
+  else
+    MPI_File_write_at(file, 0, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
   tell_runtime();
   for (int i = 0; i < argc; ++i) printf("|%s", argv[i]);
