@@ -73,6 +73,18 @@ std::string rate(double bytes_per_s) {
 
 void line(const char* label, const std::string& text) { printf("%-22s%s\n", label, text.c_str()); }
 
+// The tightest is the one that counts.
+void print_limits(const Diagnosis& diagnosis) {
+  const MemoryLimit* tightest = nullptr;
+  (void)room_bytes(diagnosis.limits, Keep::all, &tightest);
+  const char* label = "limits";
+  for (const MemoryLimit& limit : diagnosis.limits) {
+    line(std::exchange(label, ""), human_bytes(limit.left_bytes) + " of " + human_bytes(limit.limit_bytes) +
+                                       " left of " + limit.source +
+                                       (&limit == tightest ? ", which counts" : ""));
+  }
+}
+
 void print_text(const Diagnosis& diagnosis) {
   line("log directory",
        diagnosis.directory + " (" + diagnosis.reason + (diagnosis.exists ? ")" : "; not there yet)"));
@@ -83,10 +95,10 @@ void print_text(const Diagnosis& diagnosis) {
     line("survives power loss", survives_power_failure(diagnosis));
     line("durability", "row '" + durability_row(diagnosis) + "' of pmio-durability(7)");
     line("free", human_bytes(medium.free_bytes) + " of " + human_bytes(diagnosis.total_bytes));
+    print_limits(diagnosis);
     const bool given = diagnosis.hints.log_bytes != 0;
-    const uint64_t capacity = given ? diagnosis.hints.log_bytes : diagnosis.capacity_bytes;
-    line("log per rank", human_bytes(capacity) + (given ? " (PMIO_LOG_SIZE)" : "") + ", for " +
-                             std::to_string(diagnosis.ranks) + " ranks on this node");
+    line("log per rank", human_bytes(diagnosis.capacity_bytes) + (given ? " (PMIO_LOG_SIZE)" : "") +
+                             ", for " + std::to_string(diagnosis.ranks) + " ranks on this node");
     line("into the log", rate(diagnosis.copy_bytes_per_s) + ", one rank");
     if (medium.kind != MediumKind::tmpfs) line("and synced", rate(diagnosis.durable_bytes_per_s));
   }
@@ -103,6 +115,14 @@ void print_text(const Diagnosis& diagnosis) {
   }
 }
 
+nlohmann::ordered_json limits_json(const Diagnosis& diagnosis) {
+  auto limits = nlohmann::ordered_json::array();
+  for (const MemoryLimit& limit : diagnosis.limits)
+    limits.push_back(
+        {{"of", limit.source}, {"limit_bytes", limit.limit_bytes}, {"left_bytes", limit.left_bytes}});
+  return limits;
+}
+
 nlohmann::ordered_json medium_json(const Diagnosis& diagnosis) {
   const MediumFacts& medium = *diagnosis.medium;
   return {{"kind", medium_kind_name(medium.kind)},
@@ -113,6 +133,7 @@ nlohmann::ordered_json medium_json(const Diagnosis& diagnosis) {
           {"free_bytes", medium.free_bytes},
           {"total_bytes", diagnosis.total_bytes},
           {"ranks", diagnosis.ranks},
+          {"limits", limits_json(diagnosis)},
           {"capacity_bytes_per_rank", diagnosis.capacity_bytes},
           {"copy_bytes_per_s", diagnosis.copy_bytes_per_s},
           {"durable_bytes_per_s", diagnosis.durable_bytes_per_s}};

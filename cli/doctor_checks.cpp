@@ -13,8 +13,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "log/format.h"
 #include "medium/registry.h"
-#include "node/job.h"
+#include "node/capacity.h"
 #include "recover/scan.h"
 #include "report_format.h"
 #include "settings.h"
@@ -68,21 +69,39 @@ void check_parent(Diagnosis& diagnosis) {
   }
 }
 
+// Of what bounds the log's memory: where nothing fits, and where a wish is too large.
+void check_limits(Diagnosis& diagnosis) {
+  const MemoryLimit* tightest = nullptr;
+  const uint64_t room = room_bytes(diagnosis.limits, Keep::half, &tightest);
+  if (room < kMinSegmentBytes * diagnosis.ranks) {
+    add(diagnosis,
+        "too little is left of " + tightest->source + ", " + human_bytes(tightest->left_bytes) + " of " +
+            human_bytes(tightest->limit_bytes) + ": files will not be logged",
+        "give the job more memory, or name a disk of this node in PMIO_DIR");
+  } else if (diagnosis.hints.log_bytes > diagnosis.capacity_bytes) {
+    (void)room_bytes(diagnosis.limits, Keep::all, &tightest);
+    add(diagnosis,
+        "PMIO_LOG_SIZE is " + human_bytes(diagnosis.hints.log_bytes) + ", and " + tightest->source +
+            " allows " + human_bytes(diagnosis.capacity_bytes) + " per rank",
+        "lower PMIO_LOG_SIZE, or give the job more memory");
+  }
+}
+
 // For a container's small /dev/shm, the reason is the container; for any other, that it is full.
 void check_space(Diagnosis& diagnosis) {
   const MediumFacts& medium = *diagnosis.medium;
-  const uint64_t per_rank =
-      diagnosis.hints.log_bytes != 0 ? diagnosis.hints.log_bytes : diagnosis.capacity_bytes;
   if (medium.kind == MediumKind::tmpfs && diagnosis.total_bytes < kSmallFileSystem) {
     add(diagnosis, diagnosis.nearest + " is only " + human_bytes(diagnosis.total_bytes) + " in size",
         "enlarge it (mount -o remount,size=..., a container's --shm-size), or set PMIO_DIR");
   }
-  if (per_rank * diagnosis.ranks > medium.free_bytes) {
+  const uint64_t all = diagnosis.capacity_bytes * diagnosis.ranks;
+  if (all > medium.free_bytes) {
     add(diagnosis,
-        std::to_string(diagnosis.ranks) + " ranks need " + human_bytes(per_rank * diagnosis.ranks) +
-            " for their logs, " + human_bytes(medium.free_bytes) + " are free in " + diagnosis.nearest,
+        std::to_string(diagnosis.ranks) + " ranks need " + human_bytes(all) + " for their logs, " +
+            human_bytes(medium.free_bytes) + " are free in " + diagnosis.nearest,
         "make room, lower PMIO_LOG_SIZE, or set PMIO_DIR to where there is more");
   }
+  check_limits(diagnosis);
 }
 
 // systemd-logind removes what a user has in /dev/shm when the user's last session ends, but for system users.
@@ -139,7 +158,11 @@ void check_medium(Diagnosis& diagnosis) {
   if (statvfs(diagnosis.nearest.c_str(), &whole) == 0) {
     diagnosis.total_bytes = static_cast<uint64_t>(whole.f_blocks) * whole.f_frsize;
   }
-  diagnosis.capacity_bytes = default_capacity(*medium, diagnosis.ranks);
+  diagnosis.limits = limits_of(medium->kind, diagnosis.nearest);
+  diagnosis.capacity_bytes =
+      diagnosis.hints.log_bytes == 0
+          ? default_capacity(*medium, diagnosis.ranks, diagnosis.limits)
+          : bounded_capacity(diagnosis.hints.log_bytes, diagnosis.ranks, diagnosis.limits);
   if (is_network(medium->file_system)) {
     add(diagnosis,
         diagnosis.nearest + " is on " + medium->file_system +

@@ -30,11 +30,12 @@ struct Diagnosis {
   bool usable = false;  // its own checks found nothing wrong
   Hints hints;          // of the environment
   std::optional<MediumFacts> medium;
-  uint64_t total_bytes = 0;        // of the file system
-  uint32_t ranks = 1;              // that the capacity is for
-  uint64_t capacity_bytes = 0;     // of one rank's log
-  double copy_bytes_per_s = 0;     // into a prefaulted region, one thread; 0: not measured
-  double durable_bytes_per_s = 0;  // including the sync that MPI_File_sync pays
+  uint64_t total_bytes = 0;         // of the file system
+  uint32_t ranks = 1;               // that the capacity is for
+  std::vector<MemoryLimit> limits;  // that bound what logs take
+  uint64_t capacity_bytes = 0;      // of one rank's log
+  double copy_bytes_per_s = 0;      // into a prefaulted region, one thread; 0: not measured
+  double durable_bytes_per_s = 0;   // including the sync that MPI_File_sync pays
   std::vector<Runtime> runtimes;
   std::vector<Leftover> dead_jobs;
   size_t running_jobs = 0;

@@ -11,7 +11,7 @@ Pulse::Pulse(std::chrono::nanoseconds every, std::function<void()> beat)
     : every_(every), beat_(std::move(beat)) {
   beat_();
   try {
-    thread_ = quiet_thread([this] { loop(); });
+    thread_ = QuietThread([this] { loop(); });
   } catch (const std::system_error&) {
     // What it says is believed less, then.
   }

@@ -6,7 +6,8 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
+
+#include "base/quiet_thread.h"
 
 namespace pmio {
 
@@ -22,7 +23,7 @@ class Pulse {
   std::mutex mutex_;
   std::condition_variable condition_;
   bool stop_ = false;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace pmio

@@ -2,10 +2,20 @@
 
 #include <signal.h>
 
+#include <cerrno>
+
+#include <memory>
+#include <system_error>
 #include <utility>
+
+#include "base/status.h"
 
 namespace pmio {
 namespace {
+
+// What pmio needs is a tenth of it; the rest is for what a program's libraries keep per thread, which glibc
+// takes from the stack.
+constexpr size_t kStackBytes = 1 << 20;
 
 class SignalsBlocked {
  public:
@@ -22,11 +32,50 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
+void* run(void* body) {
+  const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(body));
+  (*owned)();
+  return nullptr;
+}
+
+// An errno, or 0.
+int start(pthread_t* thread, std::function<void()>* body) {
+  pthread_attr_t attributes;
+  if (const int error = pthread_attr_init(&attributes)) return error;
+  (void)pthread_attr_setstacksize(&attributes, kStackBytes);
+  int error = pthread_create(thread, &attributes, run, body);
+  // What is kept per thread is larger than that.
+  if (error == EINVAL) error = pthread_create(thread, nullptr, run, body);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
 }  // namespace
 
-std::thread quiet_thread(std::function<void()> body) {
+QuietThread::QuietThread(std::function<void()> body) {
+  auto owned = std::make_unique<std::function<void()>>(std::move(body));
   const SignalsBlocked blocked;  // the new thread inherits it
-  return std::thread(std::move(body));
+  if (const int error = start(&thread_, owned.get()))
+    throw std::system_error(error, std::generic_category(), "cannot start a thread");
+  static_cast<void>(owned.release());
+  runs_ = true;
+}
+
+QuietThread::QuietThread(QuietThread&& other) noexcept
+    : runs_(std::exchange(other.runs_, false)), thread_(other.thread_) {}
+
+QuietThread& QuietThread::operator=(QuietThread&& other) noexcept {
+  PMIO_ASSERT(!runs_);
+  runs_ = std::exchange(other.runs_, false);
+  thread_ = other.thread_;
+  return *this;
+}
+
+QuietThread::~QuietThread() { PMIO_ASSERT(!runs_); }
+
+void QuietThread::join() {
+  PMIO_ASSERT(runs_ && pthread_join(thread_, nullptr) == 0);
+  runs_ = false;
 }
 
 }  // namespace pmio

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr auto kLongestPause = 20ms;  // while a rank has not come to a call that another waits for
 
 Coordinator::Coordinator(std::unique_ptr<Leaders> leaders)
-    : leaders_(std::move(leaders)), thread_(quiet_thread([this] { loop(); })) {}
+    : leaders_(std::move(leaders)), thread_([this] { loop(); }) {}
 
 Coordinator::~Coordinator() {
   {

@@ -13,9 +13,9 @@
 #include <deque>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <vector>
 
+#include "base/quiet_thread.h"
 #include "cluster/leaders.h"
 #include "cluster/plan.h"
 #include "log/call_stamp.h"
@@ -64,7 +64,7 @@ class Coordinator {
   uint64_t rounds_ = 0;  // begun so far
   bool leads_ = false;   // the last of these
   bool stop_ = false;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace pmio

@@ -6,8 +6,7 @@
 
 namespace pmio {
 
-TaskThread::TaskThread(std::function<void()> idle)
-    : idle_(std::move(idle)), thread_(quiet_thread([this] { loop(); })) {}
+TaskThread::TaskThread(std::function<void()> idle) : idle_(std::move(idle)), thread_([this] { loop(); }) {}
 
 TaskThread::~TaskThread() {
   {

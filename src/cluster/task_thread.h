@@ -6,7 +6,8 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
+
+#include "base/quiet_thread.h"
 
 namespace pmio {
 
@@ -28,7 +29,7 @@ class TaskThread {
   std::condition_variable condition_;
   std::deque<std::function<void()>> tasks_;
   bool stop_ = false, used_ = false;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace pmio

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/memory_limits.h"
+
 namespace pmio {
 
 namespace {
@@ -66,6 +68,8 @@ int write_zeros(int fd, size_t begin, size_t length) {
 // In steps, because tmpfs undoes a reservation that a signal interrupts: with a profiler's timer running, one
 // call for everything might never finish.
 int reserve(int fd, size_t size_bytes) {
+  // Beyond its limit a file's growth would be a signal that ends the program.
+  if (size_bytes > largest_file_bytes()) return EFBIG;
   struct statvfs facts;
   // Asked first, so that a hopeless wish does not fill the file system on its way to the error.
   if (fstatvfs(fd, &facts) == 0 && size_bytes / facts.f_frsize > facts.f_bavail) return ENOSPC;
@@ -83,6 +87,8 @@ int reserve(int fd, size_t size_bytes) {
 
 Status create_error(int system_errno, const std::string& path, size_t size_bytes) {
   Status plain = Status::from_errno(system_errno, path);
+  if (system_errno == EFBIG)
+    return Status(Code::no_space, plain.message() + ": raise 'ulimit -f'", system_errno);
   if (plain.code() != Code::no_space && plain.code() != Code::quota) return plain;
   return Status(
       plain.code(),
@@ -168,6 +174,19 @@ Result<Directory::OpenedFile> Directory::open_file(std::string_view name, bool r
   if (facts.st_size == 0) return Status(Code::corrupt, full + " is empty");
   opened.size_bytes = static_cast<size_t>(facts.st_size);
   return opened;
+}
+
+Status Directory::vacate_file(std::string_view name) const {
+  auto file = open_file(name, false);
+  if (!file.ok()) return file.status();
+  const auto size = static_cast<off_t>(file->size_bytes);
+  if (fallocate(file->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, size) == 0) return {};
+  return Status::from_errno(errno, path_ + "/" + std::string(name));
+}
+
+Status Directory::reserve_file(const FileDescriptor& file, std::string_view name, size_t size_bytes) const {
+  const int error = reserve(file.get(), size_bytes);
+  return error == 0 ? Status() : create_error(error, path_ + "/" + std::string(name), size_bytes);
 }
 
 Status Directory::remove_file(std::string_view name) const {

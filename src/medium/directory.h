@@ -31,6 +31,9 @@ class Directory {
   };
   // corrupt: empty; access: not a regular file of this user; system_errno ENOENT where it is missing.
   Result<OpenedFile> open_file(std::string_view name, bool read_only) const;
+  // Makes a hole of the whole file, and what create_file has reserved anew.
+  Status vacate_file(std::string_view name) const;
+  Status reserve_file(const FileDescriptor& file, std::string_view name, size_t size_bytes) const;
   Status remove_file(std::string_view name) const;
   Result<std::vector<std::string>> list() const;
   // Makes names created so far durable.

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <fstream>
+#include <mutex>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "medium/directory.h"
 #include "medium/regions.h"
 
@@ -21,20 +21,35 @@ namespace pmio {
 namespace {
 
 // Pages of a tmpfs are memory, and its size limit may be larger than the memory that is left: reserving
-// beyond that does not fail, it makes the kernel kill processes. No answer: no limit known.
-Status check_memory(size_t size_bytes, const std::string& directory) {
-  std::ifstream facts("/proc/meminfo");
-  std::string line;
-  while (std::getline(facts, line)) {
-    unsigned long long available_kib = 0;
-    if (std::sscanf(line.c_str(), "MemAvailable: %llu kB", &available_kib) != 1) continue;
-    if (size_bytes / 1024 < available_kib) break;
-    return Status(Code::no_space, "reserving " + std::to_string(size_bytes) + " bytes in " + directory +
-                                      ": only " + std::to_string(available_kib) +
-                                      " KiB of memory are left on this node; lower pmio_log_size");
+// beyond that does not fail, it makes the kernel kill processes. One look at the limits is good for small
+// regions of some time.
+class Room {
+ public:
+  Status take(size_t size_bytes, const Medium& medium) {
+    const std::lock_guard lock(mutex_);
+    const uint64_t now = monotonic_ns();
+    if (now >= until_ns_ || size_bytes > allowed_bytes_) {
+      const std::vector<MemoryLimit> limits = medium.limits();
+      const MemoryLimit* tightest = nullptr;
+      const uint64_t room = room_bytes(limits, Keep::half, &tightest);
+      if (size_bytes > room) return lack_of(*tightest, medium.directory());
+      allowed_bytes_ = std::max<uint64_t>(size_bytes, std::min(room / 256, kMostAllowed));
+      until_ns_ = now + kSecondNs;
+    }
+    allowed_bytes_ -= size_bytes;
+    return {};
   }
-  return Status();
-}
+
+ private:
+  static constexpr uint64_t kMostAllowed = 16 << 20;
+  static Status lack_of(const MemoryLimit& limit, const std::string& directory) {
+    return {Code::no_space, "too little is left of " + limit.source + " (" +
+                                std::to_string(limit.limit_bytes >> 20) + " MiB) for more of the log in " +
+                                directory + ": give the job more, or name a disk of this node in PMIO_DIR"};
+  }
+  std::mutex mutex_;  // guards the rest
+  uint64_t allowed_bytes_ = 0, until_ns_ = 0;
+};
 
 class FileMedium final : public Medium {
  public:
@@ -47,7 +62,7 @@ class FileMedium final : public Medium {
 
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
     if (size_bytes == 0) return Status(Code::invalid, "a region of no bytes");
-    if (kind_ == MediumKind::tmpfs) PMIO_TRY(check_memory(size_bytes, directory()));
+    PMIO_TRY(room_->take(size_bytes, *this));
     auto file = directory_.create_file(name, size_bytes);
     if (!file.ok()) return file.status();
     auto region = map(file->get(), size_bytes, false);
@@ -65,6 +80,18 @@ class FileMedium final : public Medium {
 
   Status remove(std::string_view name) override { return directory_.remove_file(name); }
   Result<std::vector<std::string>> list() const override { return directory_.list(); }
+
+  Status vacate(std::string_view name) override {
+    if (kind_ != MediumKind::tmpfs) return Medium::vacate(name);
+    return directory_.vacate_file(name);
+  }
+  Status reserve(std::string_view name) override {
+    auto file = directory_.open_file(name, false);
+    if (!file.ok()) return file.status();
+    PMIO_TRY(room_->take(file->size_bytes, *this));
+    return directory_.reserve_file(file->fd, name, file->size_bytes);
+  }
+  std::vector<MemoryLimit> limits() const override { return limits_of(kind_, directory()); }
 
  private:
   Result<std::unique_ptr<Region>> map(int fd, size_t size_bytes, bool read_only) {
@@ -89,9 +116,24 @@ class FileMedium final : public Medium {
   Directory directory_;
   MediumKind kind_;
   Durability durability_;
+  std::unique_ptr<Room> room_ = std::make_unique<Room>();
 };
 
 }  // namespace
+
+Status Medium::vacate(std::string_view) { return {Code::unsupported, "this medium's regions are no memory"}; }
+Status Medium::reserve(std::string_view) { return {}; }
+
+std::vector<MemoryLimit> limits_of(MediumKind kind, const std::string& directory) {
+  std::vector<MemoryLimit> limits;
+  if (kind == MediumKind::tmpfs) {
+    limits = memory_limits();
+    if (auto of_file_system = file_system_limit(directory)) limits.push_back(std::move(*of_file_system));
+  }
+  // Every region is mapped, by every process that drains.
+  if (auto of_addresses = address_limit()) limits.push_back(std::move(*of_addresses));
+  return limits;
+}
 
 uint32_t Region::copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
                                   uint32_t seed) {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_limits.h"
 #include "base/status.h"
 
 namespace pmio {
@@ -65,7 +66,8 @@ class Medium {
   virtual const std::string& directory() const = 0;
 
   // Creates and reserves (posix_fallocate; ENOSPC becomes Code::no_space, and no file is left). Bytes read as
-  // zero.
+  // zero. no_space, too, where the region would bring the job near to a limit of its memory, and where no
+  // file may be so large (ulimit -f).
   // lasting: its name and its blocks survive what its bytes do; else they may be gone after a power failure.
   virtual Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes,
                                                  bool lasting = true) = 0;
@@ -73,6 +75,14 @@ class Medium {
   virtual Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) = 0;
   virtual Status remove(std::string_view name) = 0;           // a name that is not there is ok
   virtual Result<std::vector<std::string>> list() const = 0;  // names in the directory, sorted
+
+  // Gives back the memory of a region whose bytes nobody needs; they read as zeros from then on, also by
+  // mappings that there are. Before anything is stored to it again, reserve() must have made room, as create
+  // does. unsupported: nothing is gained by it here.
+  virtual Status vacate(std::string_view name);
+  virtual Status reserve(std::string_view name);
+  // What bounds the memory that regions take.
+  virtual std::vector<MemoryLimit> limits() const { return {}; }
 
   // Touches the pages of [offset, offset + length) for writing, so that later stores take no fault. No
   // content change.
@@ -85,6 +95,9 @@ Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durabi
 // How a directory becomes a Medium: open_medium, unless a test puts one there that injects faults.
 using MediumOpener =
     std::function<Result<std::unique_ptr<Medium>>(const std::string& directory, Durability durability)>;
+
+// The limits of a directory that is, or will be, on that kind of medium.
+std::vector<MemoryLimit> limits_of(MediumKind kind, const std::string& directory);
 
 // What statfs, mount options and a MAP_SYNC probe say of a directory; nothing is created.
 struct MediumFacts {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/memory_limits.h"
 #include "medium/job_name.h"
 
 namespace pmio {
@@ -66,11 +67,12 @@ Result<Registry> Registry::find() {
 
 Status Registry::add(uint64_t job, const std::string& log_directory, bool durable) const {
   const std::string name = job_name(job);
+  const std::string line = log_directory + "\n";
+  if (line.size() > largest_file_bytes()) return Status::from_errno(EFBIG, directory_.path() + "/" + name);
   const FileDescriptor file(
       openat(directory_.fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.ok())
     return errno == EEXIST ? Status() : Status::from_errno(errno, directory_.path() + "/" + name);
-  const std::string line = log_directory + "\n";
   const ssize_t written = ::write(file.get(), line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size()) || (durable && fsync(file.get()) != 0)) {
     const int error = written >= 0 && written != static_cast<ssize_t>(line.size()) ? ENOSPC : errno;

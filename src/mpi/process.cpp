@@ -156,9 +156,13 @@ Result<Job*> Process::job(const Hints& hints) {
     return join_error_;
   }
   job_ = std::move(joined.value());
+  const uint64_t log_bytes = job_->options().capacity_bytes;
+  if (log_bytes < hints.log_bytes && rank_ == 0)
+    complain_once("the log of each rank is " + std::to_string(log_bytes >> 20) +
+                  " MiB and not pmio_log_size, by the limits of the job's memory: see 'pmio doctor'");
   hints_ = hints;
   hints_.directory = job_->options().directory;
-  hints_.log_bytes = job_->options().capacity_bytes;
+  hints_.log_bytes = log_bytes;
   joined_.store(job_.get(), std::memory_order_release);
   return job_.get();
 }

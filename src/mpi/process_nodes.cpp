@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <system_error>
 
 #include "mpi/agree.h"
 #include "mpi/errors.h"
@@ -44,10 +45,14 @@ Status Process::start_cluster(const Hints& hints, const PeerToken& token) {
   if (place_.nodes > kMostNodes) return {Code::unsupported, "more nodes than pmio can number"};
   const Result<Job*> job = this->job(hints);
   if (!job.ok()) return job.status();
-  auto cluster = Cluster::start(*job.value(), {place_, leads_node(), token, hints.interface});
-  if (!cluster.ok()) return cluster.status();
-  const std::lock_guard lock(mutex_);
-  cluster_ = std::move(cluster.value());
+  try {
+    auto cluster = Cluster::start(*job.value(), {place_, leads_node(), token, hints.interface});
+    if (!cluster.ok()) return cluster.status();
+    const std::lock_guard lock(mutex_);
+    cluster_ = std::move(cluster.value());
+  } catch (const std::system_error& failure) {
+    return Status::from_errno(failure.code().value(), "cannot start the threads that answer other nodes");
+  }
   return {};
 }
 

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "base/memory_limits.h"
+
 namespace pmio {
 namespace {
 
@@ -57,7 +59,8 @@ Status SharedPointer::map() {
   if (fd_ < 0) fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd_ < 0) return Status::from_errno(errno, "cannot create the shared file pointer " + path_);
   // Reserved, since a store into a page that a full tmpfs cannot provide would be a SIGBUS.
-  if (const int error = posix_fallocate(fd_, 0, kFileBytes); error != 0) {
+  const bool may_be = kFileBytes <= largest_file_bytes();  // else a signal would end the program
+  if (const int error = may_be ? posix_fallocate(fd_, 0, kFileBytes) : EFBIG; error != 0) {
     return Status::from_errno(error, "cannot reserve the shared file pointer " + path_);
   }
   void* memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);

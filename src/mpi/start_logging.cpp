@@ -4,6 +4,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -115,6 +117,17 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
   result.size_bytes = static_cast<int64_t>(size.value());
   result.file = std::move(file.value());
   return result;
+}
+
+// Where this process may have no more memory (ulimit -v), the program runs on without the log.
+Attempt try_attempt(Handle& handle, Cluster* cluster) {
+  try {
+    return attempt(handle, cluster);
+  } catch (const std::bad_alloc&) {
+    Attempt none;
+    none.misconfigured = Status(Code::io, "not enough memory for the log", ENOMEM);
+    return none;
+  }
 }
 
 // All ranks learn in one step: the lowest rank that cannot log, and the lowest that has a reason to tell; the
@@ -254,7 +267,7 @@ void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
     if (on_all_ranks(suits, comm)) cluster = Process::instance().join_nodes(handle.hints);
     if (cluster == nullptr) return;
   }
-  Attempt mine = opened ? attempt(handle, cluster) : Attempt();
+  Attempt mine = opened ? try_attempt(handle, cluster) : Attempt();
   const Agreement all = agree(handle, comm, mine);
   if (all.tells == handle.rank) {
     complain_once(mine.misconfigured.message() + "; the program runs on without the log");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
+#include "base/clock.h"
 #include "base/quiet_thread.h"
 #include "node/file_impl.h"
 
@@ -12,7 +14,7 @@ constexpr auto kTick = std::chrono::milliseconds(10);
 constexpr uint64_t kIdleNs = 40'000'000;      // a file that nobody appends to for so long is drained
 constexpr uint64_t kRetryNs = 1'000'000'000;  // after a failed drain
 
-Background::Background(Job::Impl* job) : job_(job), thread_(quiet_thread([this] { loop(); })) {}
+Background::Background(Job::Impl* job) : job_(job), thread_([this] { loop(); }) {}
 
 Background::~Background() {
   {
@@ -39,11 +41,17 @@ void Background::loop() {
       if (stop_) return;
       woken_ = false;
     }
-    look();
+    try {
+      look();
+    } catch (const std::bad_alloc&) {
+      // Whoever closes the file tells of it.
+    }
   }
 }
 
 void Background::look() {
+  const bool is_short = job_->pool->with_memory() > 0 && job_->memory_watch->is_short(monotonic_ns());
+  if (is_short) job_->shrink_log();
   auto open_now = job_->open_files();
   if (open_now.empty()) return;
   const auto tables = std::count_if(open_now.begin(), open_now.end(),
@@ -51,15 +59,17 @@ void Background::look() {
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = job_->pool->wanted_ahead(static_cast<uint32_t>(tables));
+  const uint32_t ahead = is_short ? 0 : job_->pool->wanted_ahead(static_cast<uint32_t>(tables));
   while (job_->pool->free() < ahead && job_->recycle_resting()) {
   }
   job_->pool->prefault(ahead);
   const uint32_t used = job_->pool->in_use(), resting = job_->resting_segments();
-  const bool filling = (used - std::min(used, resting)) * 2 > job_->pool->limit();
+  const bool filling =
+      is_short || job_->pool->has_lacked_room() || (used - std::min(used, resting)) * 2 > job_->pool->limit();
   for (const auto& known : files) {
     if (const auto file = known.lock()) file->background_drain(filling, kIdleNs, kRetryNs);
   }
+  if (is_short) job_->shrink_log();
 }
 
 }  // namespace pmio

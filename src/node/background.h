@@ -4,8 +4,8 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
+#include "base/quiet_thread.h"
 #include "node/job.h"
 
 namespace pmio {
@@ -25,7 +25,7 @@ class Background {
   std::condition_variable condition_;
   bool stop_ = false;
   bool woken_ = false;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace pmio

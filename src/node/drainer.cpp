@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <optional>
 
 #include "base/clock.h"
@@ -41,6 +42,16 @@ static bool helper_died(const Status& status) {
   return status.code() == Code::busy && status.system_errno() == 0;
 }
 
+// A process that may have no more memory (ulimit -v) leaves the round to the next one, as one that has died.
+template <class Body>
+static Status with_memory(const std::string& path, const Body& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return Status(Code::io, "not enough memory to write to '" + path + "'", ENOMEM);
+  }
+}
+
 Status Drainer::drain() {
   FileControl* control = parts_.control;
   std::vector<uint64_t> wanted(control->ranks);
@@ -63,7 +74,7 @@ Status Drainer::drain() {
     RobustLock lock(control->drain_mutex, std::try_to_lock);
     if (lock.held()) {
       if (all_drained(wanted)) break;
-      Status status = lead(true);
+      Status status = with_memory(parts_.target->path(), [this] { return lead(true); });
       if (helper_died(status)) continue;  // the round is run again
       if (!status.ok()) {
         control->error.store(status.system_errno() != 0 ? status.system_errno() : EIO,
@@ -74,7 +85,12 @@ Status Drainer::drain() {
       control->error.store(0, std::memory_order_release);
     } else {
       const uint64_t failures = control->error_number.load(std::memory_order_acquire);
-      if (!help()) usleep(kPollMicroseconds);
+      bool helped = false;
+      static_cast<void>(with_memory(parts_.target->path(), [&] {
+        helped = help();
+        return Status();
+      }));
+      if (!helped) usleep(kPollMicroseconds);
       // The leader's failure is everybody's: nobody waits for a round that will not come.
       if (control->error_number.load(std::memory_order_acquire) != failures) {
         const int error = control->error.load(std::memory_order_relaxed);

@@ -20,6 +20,7 @@
 #include "node/file.h"
 #include "node/fresh_reader.h"
 #include "node/index.h"
+#include "node/memory_watch.h"
 #include "node/neighbours.h"
 #include "node/pool.h"
 #include "node/survey.h"
@@ -52,7 +53,9 @@ struct Job::Impl {
   std::map<std::string, std::shared_ptr<File>> unfinished;
   // Those that rest (node/resting.cpp), the last one closed last; under files_mutex, and in no other list.
   std::deque<std::shared_ptr<File>> resting;
+  std::unique_ptr<MemoryWatch> memory_watch;  // the background thread's
   std::unique_ptr<Background> background;
+  void start_background();       // files_mutex held
   std::unique_ptr<Pulse> pulse;  // where a file of several nodes has been opened
 
   ~Impl();
@@ -68,6 +71,8 @@ struct Job::Impl {
   // files_mutex held. The file that rests, with the target that has been opened for it; nullptr: none does.
   std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
                              std::unique_ptr<TargetFile>& target);
+  bool recycle_any();           // frees one of any open file; no append lock held
+  void shrink_log();            // gives back what of it is in memory and free, or can be
   bool recycle_resting();       // frees a segment of a file that rests
   uint32_t resting_segments();  // as far as nobody is just freeing them
   Result<SegmentPool::Segment*> acquire_segment();

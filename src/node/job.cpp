@@ -11,29 +11,19 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <system_error>
 
 #include "log/last_seen.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
 #include "node/background.h"
+#include "node/capacity.h"
 #include "node/file_impl.h"
 
 namespace pmio {
 
 constexpr char kKeepMark[] = "undrained";
 constexpr uint64_t kDescriptorsOfTheProgram = 256;  // at least
-constexpr uint64_t kLargestDefault = uint64_t{1} << 30;
-constexpr uint64_t kSmallestDefault = 16 << 20;
-
-static uint64_t memory_bytes() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks) {
-  uint64_t all = facts.free_bytes / 2;
-  if (facts.kind == MediumKind::tmpfs) all = std::min(all, memory_bytes() / 10);
-  return std::clamp(all / std::max(1u, ranks), kSmallestDefault, kLargestDefault);
-}
 
 static std::string job_directory(const std::string& directory, uint64_t id) {
   return directory + "/" + job_name(id);
@@ -82,11 +72,14 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
   if (auto registry = Registry::create(); registry.ok())
     (void)registry->add(options.id, options.directory, impl.outlives_node());
   impl.is_noted = true;
-  if (impl.options.capacity_bytes == 0) {
+  const std::vector<MemoryLimit> limits = impl.medium->limits();
+  const uint32_t ranks_here = options.ranks_here != 0 ? options.ranks_here : options.ranks;
+  if (options.capacity_bytes == 0) {
     auto facts = probe_medium(impl.directory);
     if (!facts.ok()) return facts.status();
-    impl.options.capacity_bytes =
-        default_capacity(*facts, options.ranks_here != 0 ? options.ranks_here : options.ranks);
+    impl.options.capacity_bytes = default_capacity(*facts, ranks_here, limits);
+  } else {
+    impl.options.capacity_bytes = bounded_capacity(options.capacity_bytes, ranks_here, limits);
   }
   if (impl.medium->kind() != MediumKind::tmpfs) {
     // Runs are scratch: they go to memory where there is some, to the log medium otherwise.
@@ -96,7 +89,9 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
       if (dram.ok() && (*dram)->kind() == MediumKind::tmpfs) impl.dram = std::move(dram).value();
     }
   }
-  impl.pool = std::make_unique<SegmentPool>(*impl.medium, options.rank, impl.options.capacity_bytes);
+  impl.pool = std::make_unique<SegmentPool>(*impl.medium, options.rank, impl.options.capacity_bytes,
+                                            largest_file_bytes());
+  impl.memory_watch = std::make_unique<MemoryWatch>(*impl.medium);
   impl.map = std::make_unique<SegmentMap>(*impl.medium, options.ranks);
   return job;
 }
@@ -150,6 +145,15 @@ Job::Impl::~Impl() {
   }
   flock(alive_fd, LOCK_UN);  // a process that the program has forked may have the descriptor, too
   close(alive_fd);
+}
+
+// Where there can be no more threads, a file is drained when the log is full, and at syncs and closes.
+void Job::Impl::start_background() {
+  try {
+    background = std::make_unique<Background>(this);
+  } catch (const std::system_error&) {
+    // Perhaps at the next open.
+  }
 }
 
 void Job::stop_background() { impl_->background.reset(); }
@@ -251,8 +255,7 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
     if (impl.unfinished.erase(key) > 0) file->forgive_errors();
     const bool first = file->impl_->handles++ == 0;
     file->impl_->only_read = options.read_only && (first || file->impl_->only_read);
-    if (impl.background == nullptr && impl.options.background)
-      impl.background = std::make_unique<Background>(&impl);
+    if (impl.background == nullptr && impl.options.background) impl.start_background();
     if (impl.pulse == nullptr && impl.options.background && options.neighbours != nullptr)
       impl.pulse = std::make_unique<Pulse>(std::chrono::nanoseconds(kSeenEveryNs),
                                            [fd = impl.alive_fd] { static_cast<void>(note_seen(fd)); });

@@ -43,7 +43,7 @@ struct JobOptions {
   uint32_t rank = 0;            // world rank; of those on this node, whose ranks share the id
   uint32_t ranks = 1;           // of the job
   uint32_t ranks_here = 0;      // of them on this node; 0: all
-  uint64_t capacity_bytes = 0;  // of this rank's log; 0: choose (default_capacity)
+  uint64_t capacity_bytes = 0;  // of this rank's log; 0: choose (default_capacity); else at most so much
   uint64_t index_bytes =
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
   bool threads_at_once = false;  // of some rank: their calls come in no order that all ranks know
@@ -106,10 +106,5 @@ class Job {
   Job();
   std::unique_ptr<Impl> impl_;
 };
-
-// The log capacity per rank that suits a directory: a share of what is free there, and of the memory where
-// the directory is in memory (never more than a tenth of it for all ranks together), at most 1 GiB, at least
-// 16 MiB.
-uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks);
 
 }  // namespace pmio

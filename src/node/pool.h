@@ -1,9 +1,11 @@
 // The segments of one rank: preallocated files that go round between free, in use by a file, and free again.
-// Warm ones first: a page that was touched before costs no fault.
+// Warm ones first: a page that was touched before costs no fault. Where the job's memory gets short, those
+// that are free give it back, and have it reserved anew before they are used.
 //
 // Threads: any. Nothing is shared with other processes; they map a segment by its name.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -18,19 +20,21 @@ namespace pmio {
 
 class SegmentPool {
  public:
-  // capacity_bytes of segments at most, and kMaxSlots of them (64 GiB); created when first needed.
-  SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes);
+  // capacity_bytes of segments at most, and kMaxSlots of them (64 GiB); created when first needed. None is
+  // larger than largest_bytes, where that is enough for one.
+  SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX);
 
   struct Segment {
     uint32_t slot;
     std::unique_ptr<Region> region;
-    bool warm = false;  // all its pages have been touched
+    bool warm = false;    // all its pages have been touched
+    bool vacant = false;  // its memory has been given back
     bool busy = false;
     bool kept = false;  // busy for ever
   };
 
-  // A free segment; no_space where all are in use or the medium is full (then the pool shrinks to what it
-  // has).
+  // A free segment; no_space where all are in use, or the medium is full (then the pool shrinks to what it
+  // has), or another one would bring the job near to a limit of its memory.
   Result<Segment*> acquire();
   void release(Segment* segment);
   // The segment of a file that could not be drained: it stays on the medium, and is never free again.
@@ -38,8 +42,8 @@ class SegmentPool {
   // How often a segment has become free. Read before acquire(), it tells await_release() what acquire() has
   // seen.
   uint64_t releases() const;
-  // Waits a moment for more releases than `seen`. False: none can come, for all segments that the log can
-  // have are kept.
+  // Waits a moment for more releases than `seen`. False: none can come, for all segments that have memory are
+  // kept.
   bool await_release(uint64_t seen);
   // There is at least one segment, or the reason why none can be made. Called before anything is
   // acknowledged.
@@ -47,27 +51,40 @@ class SegmentPool {
   // Keeps about `ahead` free segments created and touched, within the capacity. Called by the background
   // thread.
   void prefault(uint32_t ahead);
+  // Gives the memory of free segments back, as long as more than `keep` have some that are not kept. Called
+  // by the background thread.
+  void give_back(uint32_t keep);
+  // Since the last call a segment was wanted that would have brought the job near to a limit of its memory.
+  bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
 
   size_t segment_bytes() const { return segment_bytes_; }
   uint32_t limit() const { return limit_; }
   uint32_t in_use() const;
-  uint32_t free() const;
+  uint32_t free() const;  // that have memory
+  uint32_t with_memory() const;
   // How many segments to have ready: none before one holds data, so that a small program touches little.
   // without_data: so many of those in use hold none.
   uint32_t wanted_ahead(uint32_t without_data) const;
 
+  static constexpr uint32_t kFewestSegments = 4;
   static std::string segment_name(uint32_t rank, uint32_t slot);
   // The size that suits a capacity: a 64th of it, in [kMinSegmentBytes, 64 MiB], a multiple of 64 KiB.
-  static size_t choose_segment_bytes(uint64_t capacity_bytes);
+  static size_t choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX);
 
  private:
+  Status require_room_locked();
   Result<Segment*> create_locked();
+  Result<Segment*> reserve_locked(Segment* segment);
+  uint32_t with_memory_locked() const;
+  uint32_t usable_locked() const;  // of them those that are not kept
   void release_locked(Segment* segment);
   Medium& medium_;
   const uint32_t rank_;
   const size_t segment_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable released_;
+  std::atomic<bool> lacked_room_{false};
+  uint64_t look_again_ns_ = 0;  // until then there is no room
   uint64_t releases_ = 0;
   uint32_t limit_;
   std::vector<std::unique_ptr<Segment>> segments_;

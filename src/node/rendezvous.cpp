@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/file_descriptor.h"
+#include "base/memory_limits.h"
 #include "medium/job_name.h"
 #include "node/control.h"
 
@@ -36,7 +37,8 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::create(uint64_t job) {
   if (!fd.ok()) return Status::from_errno(errno, "cannot create the shared memory '" + name + "'");
   // Reserved, or the first touch of a full file system would be fatal.
   Status status;
-  if (const int error = posix_fallocate(fd.get(), 0, sizeof(Memory)))
+  const bool may_be = sizeof(Memory) <= largest_file_bytes();  // else a signal would end the program
+  if (const int error = may_be ? posix_fallocate(fd.get(), 0, sizeof(Memory)) : EFBIG)
     status = Status::from_errno(error, "cannot reserve the shared memory '" + name + "'");
   auto made = status.ok() ? map(fd.get(), name) : status;
   if (made.ok())

@@ -47,7 +47,7 @@ class PeerServer::Impl {
   Impl(PeerAddress address, std::unique_ptr<PeerService> service)
       : address_(address), service_(std::move(service)) {
     try {
-      thread_ = quiet_thread([this] { service_->run(); });
+      thread_ = QuietThread([this] { service_->run(); });
     } catch (const std::system_error& failure) {
       failed_ =
           Status::from_errno(failure.code().value(), "cannot start the thread that answers other nodes");
@@ -64,7 +64,7 @@ class PeerServer::Impl {
   const PeerAddress address_;
   const std::unique_ptr<PeerService> service_;
   Status failed_;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 Result<std::unique_ptr<PeerServer>> PeerServer::start(const std::string& interface_or_address,

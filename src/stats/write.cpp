@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/memory_limits.h"
 #include "stats/counters.h"
 
 namespace pmio {
@@ -83,6 +84,7 @@ Status write_all(int fd, const std::string& text, const std::string& name) {
 
 // A reader sees the whole file or none.
 Status replace_file(int directory, const std::string& name, const std::string& text) {
+  if (text.size() > largest_file_bytes()) return Status::from_errno(EFBIG, "statistics file " + name);
   const std::string temporary = "." + name + ".new";
   unlinkat(directory, temporary.c_str(), 0);  // of a process that died here
   const int fd =

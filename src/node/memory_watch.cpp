@@ -1,0 +1,41 @@
+#include "node/memory_watch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+// No node's processes together touch new memory faster than this.
+constexpr uint64_t kBytesPerNs = 64;
+constexpr uint64_t kLongestNs = kSecondNs;
+
+bool MemoryWatch::is_short(uint64_t now_ns) {
+  if (now_ns < next_ns_) return short_;
+  std::vector<MemoryLimit> limits = medium_.limits();
+  // No memory that is given back gives addresses back.
+  std::erase_if(limits, [](const MemoryLimit& limit) { return limit.of == MemoryLimit::Of::addresses; });
+  const uint64_t room = room_bytes(limits, Keep::half);
+  short_ = room == 0;
+  next_ns_ = now_ns + std::min(room / kBytesPerNs, kLongestNs);
+  return short_;
+}
+
+void Job::Impl::shrink_log() {
+  constexpr uint32_t kKeep = 1;  // with which a rank can go on
+  while (pool->with_memory() > kKeep && pool->in_use() > 0 && (recycle_resting() || recycle_any())) {
+  }
+  pool->give_back(kKeep);
+}
+
+bool Job::Impl::recycle_any() {
+  for (const auto& file : open_files()) {
+    std::unique_lock lock(file->impl_->append_mutex, std::try_to_lock);
+    if (lock.owns_lock() && file->impl_->free_oldest_drained()) return true;
+  }
+  return false;
+}
+
+}  // namespace pmio
