@@ -83,6 +83,7 @@ class Case:
     shell: str = ""  # run before the launcher
     container: bool = False  # mount and cgroup namespaces of its own
     settings: dict = field(default_factory=dict)
+    user: bool = False  # not root, whom some limits do not bind; one process, without a launcher
     lines: int = 1  # that pmio may say at most
     killed_before: int = 0  # jobs that write so many MiB to the same file, and are killed
 
@@ -106,7 +107,7 @@ CASES = [
     Case("ulimit -s", mib=48, shell="ulimit -s 128"),
     Case("ulimit -s unlimited", mib=48, shell="ulimit -s unlimited"),
     Case("ulimit -n", mib=48, shell="ulimit -n 40"),
-    Case("ulimit -u", mib=48, shell="ulimit -u 100"),
+    Case("ulimit -u", mib=20, kib=64, shell="ulimit -u 2", user=True),
 ]  # fmt: skip
 
 MATRIX = [
@@ -129,13 +130,17 @@ class Limits(checks.Checks):
         remount = f"mkdir -p {self.scratch}/c; mount -t {'cgroup -o memory' if group.is_v1 else 'cgroup2'} none {self.scratch}/c"
         shell = case.shell.format(remount=remount)
         words = [self.mpi.mpiexec, *(["--oversubscribe"] if self.mpi.family == "openmpi" else []), "-n", case.ranks]
+        if case.user:
+            words = ["exec"]
         if under_pmio:
-            settings = {"PMIO_DIR": self.logs} | case.settings
+            settings = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch / "registry"} | case.settings
             words += mpi_processes.with_environment(settings, [self.mpi.runtime])
         words += [self.program, self.scratch / "file", case.killed_before if dying else case.mib, case.kib, case.memory]
         words += ["die"] if dying else []
         launch = " ".join(map(str, words))
         inner = f"{shell}\n{launch}" if shell else launch
+        if case.user:
+            inner = f"exec setpriv --reuid 12345 --regid 12345 --clear-groups bash -c '{inner}'"
         enter = f"echo $$ > {group.path}/cgroup.procs"
         if not case.container:
             return ["bash", "-c", f"{enter}\n{inner}"]
@@ -204,6 +209,7 @@ def main():
     if os.geteuid() != 0 or parent is None or not os.access(parent, os.W_OK):
         return harness.SKIPPED
     with tempfile.TemporaryDirectory(prefix="pmio-limits-") as scratch:
+        os.chmod(scratch, 0o777)
         limits = Limits(options, mpi, Path(scratch), parent)
         for case in MATRIX if options.matrix else CASES:
             if options.only in case.name:
