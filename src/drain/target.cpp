@@ -309,6 +309,23 @@ Status TargetFile::write_blocks(std::span<const Block> blocks) {
   return {};
 }
 
+Result<bool> TargetFile::allocate(uint64_t bytes) {
+  if (!in_file_range(0, bytes)) return Status::from_errno(EFBIG, what("cannot make room in", path_));
+  while (bytes > 0 && fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return false;
+    if (errno != EINTR) return Status::from_errno(errno, what("cannot make room in", path_));
+  }
+  return true;
+}
+
+Status TargetFile::grow(uint64_t bytes, uint64_t known_end) {
+  if (bytes <= known_end) return {};
+  auto now = state(true);
+  if (!now.ok()) return now.status();
+  const std::byte zero{};
+  return bytes <= now->size_bytes ? Status() : write(bytes - 1, &zero, 1);
+}
+
 Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* got) {
   *got = 0;
   if (offset > INT64_MAX) return {};

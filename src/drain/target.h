@@ -97,6 +97,13 @@ class TargetFile {
     uint64_t length;
   };
   Status write_blocks(std::span<const Block> blocks);
+  // Room for the file's first bytes, by the file system; none that is there is changed, and the file is as
+  // long. False: it has no call for that.
+  Result<bool> allocate(uint64_t bytes);
+  // The file is as long from now on, or longer; no room is made. known_end: of what is in the file as far as
+  // anybody knows. Only the new last byte is written, where neither this nor the file system says that the
+  // file reaches beyond it: whoever makes the file longer meanwhile loses no other byte.
+  Status grow(uint64_t bytes, uint64_t known_end);
   // fdatasync. The kernel tells a descriptor once that bytes are lost, whichever thread asks first.
   Status sync();
   // The same of what any process of this node has written. Errors: what a file system in user space could not

@@ -91,6 +91,14 @@ int step_aside(Handle& handle) {
   return raise_code(handle, code);
 }
 
+int drain_together(Handle& handle) {
+  handle.team.barrier();
+  const Status drained = handle.file->drain();
+  const int worst = handle.team.worst(error_class(drained));
+  if (!drained.ok()) return raise_error(handle, drained);
+  return raise_code(handle, worst);
+}
+
 Answer settle(Handle& handle, bool will_write, bool collective) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   const std::shared_ptr<File> file = logged_file(handle);

@@ -12,6 +12,11 @@ namespace pmio {
 // handler.
 int step_aside(Handle& handle);
 
+// Collective: on return the file holds all that the handle's ranks have written, and no rank is inside a
+// later call. MPI's code, the same on all ranks but for its class; errors have been through the error
+// handler.
+int drain_together(Handle& handle);
+
 // Before a call on a handle that does not log goes to the library: what other handles have logged to the file
 // is drained, so that the call sees it, and nothing older overwrites what it writes. will_write: bytes that
 // were drained earlier are not served from the log any more. Local; a look-up only where some rank has begun

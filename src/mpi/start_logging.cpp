@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -184,20 +183,12 @@ bool all_ranks_of_the_job(MPI_Comm comm) {
   return mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS && result != MPI_UNEQUAL;
 }
 
-// The world ranks of a communicator's. Empty: some were spawned, or connected to, and have a world of their
-// own, and with it a log that this job's do not see, if any. All ranks of the communicator find the same,
-// without asking each other.
-std::vector<int> ranks_in_world(MPI_Comm comm, int ranks) {
-  std::vector<int> here(static_cast<size_t>(ranks)), in_world(here.size(), MPI_UNDEFINED);
-  std::iota(here.begin(), here.end(), 0);
-  MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
-  mpi().Comm_group(MPI_COMM_WORLD, &world);
+// As ranks_in_world: others have a log that this job's do not see, if any.
+std::vector<int> ranks_of(MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL;
   mpi().Comm_group(comm, &group);
-  // Not by a difference of the groups: MPICH ends the program where one of them is a session's.
-  mpi().Group_translate_ranks(group, ranks, here.data(), world, in_world.data());
-  mpi().Group_free(&world);
+  std::vector<int> in_world = ranks_in_world(group);
   mpi().Group_free(&group);
-  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
   return in_world;
 }
 
@@ -257,8 +248,7 @@ void begin_logging(Handle& handle, const Agreement& all) {
 }  // namespace
 
 void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
-  const std::vector<int> in_world =
-      handle.ranks == 1 ? std::vector<int>(1) : ranks_in_world(comm, handle.ranks);
+  const std::vector<int> in_world = handle.ranks == 1 ? std::vector<int>(1) : ranks_of(comm);
   if (in_world.empty()) return;
   Cluster* cluster = nullptr;
   if (Process::instance().spans_nodes()) {

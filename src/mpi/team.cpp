@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -55,6 +56,20 @@ void give_tag_back(int tag) {
   if (tag < 0) return;
   const std::lock_guard lock(tags().mutex);
   tags().taken.erase(tag);
+}
+
+std::vector<int> ranks_in_world(MPI_Group group) {
+  int ranks = 0;
+  mpi().Group_size(group, &ranks);
+  std::vector<int> here(static_cast<size_t>(ranks)), in_world(here.size(), MPI_UNDEFINED);
+  std::iota(here.begin(), here.end(), 0);
+  MPI_Group world = MPI_GROUP_NULL;
+  mpi().Comm_group(MPI_COMM_WORLD, &world);
+  // Not by a difference of the groups: MPICH ends the program where one of them is a session's.
+  mpi().Group_translate_ranks(group, ranks, here.data(), world, in_world.data());
+  mpi().Group_free(&world);
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
+  return in_world;
 }
 
 Team::Team(Members members, MPI_Comm through, int tag)

@@ -52,6 +52,10 @@ class Team {
   int tag_ = -1;
 };
 
+// The ranks of a group in MPI_COMM_WORLD, in its order. Empty: some were spawned, or connected to, and have a
+// world of their own. Local; the same on all of the group's ranks.
+std::vector<int> ranks_in_world(MPI_Group group);
+
 // Tags of this process: which one a new team has is agreed by its ranks. Threads: any.
 //
 // Each proposes a number that it has not seen yet, and the largest of all is taken. No two teams of one rank

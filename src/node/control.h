@@ -159,6 +159,9 @@ struct FileControl {
   // 1 from the moment that a round's records count as drained here until they do so on all nodes. Meanwhile
   // no segment may be reused, and who asks is told that they are not drained.
   std::atomic<uint32_t> closing;
+  // 1 once a handle that is handed on was about to write the target: it may do so during any round, which
+  // must not read what lies between its own pieces and write it again.
+  std::atomic<uint32_t> written_aside;
   // Of the file, but for what has been logged or written through since; UINT64_MAX: only the file system
   // knows, and its clients may be behind each other.
   std::atomic<uint64_t> known_size;
@@ -224,9 +227,10 @@ class RobustLock {
 // "<device>-<inode>" in hexadecimal: how a file is named inside the job's directory.
 std::string file_key(const FileIdentity& identity);
 // Segment number of Entry: rank and index of the cell.
-constexpr uint32_t segment_number(uint32_t rank, uint32_t cell) { return rank << 12 | cell; }
-constexpr uint32_t segment_rank(uint32_t number) { return number >> 12; }
-constexpr uint32_t segment_cell(uint32_t number) { return number & 0xfff; }
+constexpr uint32_t segment_number(uint32_t rank, uint32_t cell) { return rank * kMaxSegments + cell; }
+constexpr uint32_t segment_rank(uint32_t number) { return number / kMaxSegments; }
+constexpr uint32_t segment_cell(uint32_t number) { return number % kMaxSegments; }
+constexpr uint32_t kMaxRanks = UINT32_MAX / kMaxSegments + 1;  // that these can tell apart
 
 // index_mutex held.
 inline RunTable& run_table(FileControl& control) {

@@ -425,6 +425,8 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
   }
   for (const Interval& interval : work.covered)
     count(parts_.counters->drain_bytes, interval.end - interval.begin);
+  if (parts_.control->written_aside.load(std::memory_order_seq_cst) != 0)
+    return parts_.target->write_each(a, work.window.get(), work.covered);
   return parts_.target->write_covered(a, work.window.get(), work.covered);
 }
 

@@ -168,6 +168,17 @@ void File::set_known_size(uint64_t bytes) {
   impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
 }
 
+Status File::make_room(uint64_t bytes, uint64_t known_end) {
+  const auto made = impl_->target->allocate(bytes);
+  if (!made.ok()) return made.status();
+  if (!made.value()) {
+    // A round, of any handle of the job, would write behind the end that is looked at.
+    const RobustLock lock(impl_->control->drain_mutex);
+    PMIO_TRY(impl_->target->grow(bytes, known_end));
+  }
+  return spans_nodes() ? sync_target() : Status();
+}
+
 void File::truncated() {
   truncated_here();
   if (spans_nodes()) (void)impl_->neighbours->truncated(impl_->number);

@@ -134,6 +134,13 @@ class File {
   void forget_cache();
   // From all ranks, none of which is writing: the size is this.
   void set_known_size(uint64_t bytes);
+  // From one rank, after a drain: room for the file's first bytes, none of which is changed, as long as
+  // nobody writes beyond known_end (TargetFile::grow); where the file system cannot make it, the file is made
+  // as long. Seen by the other nodes on return.
+  Status make_room(uint64_t bytes, uint64_t known_end);
+  // Whether independent writes have just used up the last stamp, on this node: all later ones go to the file.
+  // True once, on one rank.
+  bool has_used_up_stamps();
   // The target has been cut, after a drain: the end of the file is the target's, or that of what is still to
   // be drained, of calls that came in between. From all ranks.
   void truncated_here();

@@ -142,6 +142,8 @@ Status File::Impl::drain_log(bool room) {
 }
 
 Status File::drain_all_nodes(bool will_write) {
+  // Before the drain: it waits for a round that has begun under another rule.
+  if (will_write) impl_->control->written_aside.store(1, std::memory_order_seq_cst);
   PMIO_TRY(impl_->drain_everywhere(will_write));
   if (spans_nodes() && impl_->number != 0) impl_->others_know({});
   return {};

@@ -1,23 +1,39 @@
 /* A file that a handle logs to, and what else happens to it: another handle that does not log looks for its
  * end, somebody who is not of the job writes it, a view or a mode cannot be served from the log. Checks
- * itself. Usage: beside DIRECTORY [apart]; apart: no room is made by the MPI library, which may rewrite what
- * is there (MPICH) or make too much (Open MPI). */
+ * itself. Usage: beside DIRECTORY [poor] [apart]; poor: the file system cannot make room; apart: the MPI
+ * library makes none, which may rewrite what is there (MPICH) or make too much (Open MPI). */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 
 #include "checks.h"
 
+static int poor, apart;
+
+/* In the place of the C library's. */
+int fallocate(int fd, int mode, off_t offset, off_t length) {
+  if (!poor) return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+  errno = EOPNOTSUPP;
+  return -1;
+}
+
 static void meet(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
-static MPI_File opened(const char* name, int amode, const char* mode) {
+static MPI_File opened_by(MPI_Comm comm, const char* name, int amode, const char* mode) {
   MPI_File file = MPI_FILE_NULL;
   MPI_Info info;
   MPI_Info_create(&info);
   MPI_Info_set(info, "pmio_mode", mode);
-  check(MPI_File_open(MPI_COMM_WORLD, path_of(name), amode, info, &file) == MPI_SUCCESS, "open");
+  check(MPI_File_open(comm, path_of(name), amode, info, &file) == MPI_SUCCESS, "open");
   MPI_Info_free(&info);
   return file;
+}
+
+static MPI_File opened(const char* name, int amode, const char* mode) {
+  return opened_by(MPI_COMM_WORLD, name, amode, mode);
 }
 
 /* The MPI library looks for the end in the file, where nothing of it may be yet. */
@@ -123,13 +139,11 @@ static void ranks_differ_in_atomicity(void) {
 }
 
 /* One rank makes room while another one writes, by a handle of its own: what is there stays. */
-static void room_is_made_beside_writes(int apart) {
+static void room_is_made_beside_writes(const char* name, const char* mode) {
   enum { BYTES = 1 << 20, PLACES = 16, ROUNDS = 20 };
-  MPI_File file = MPI_FILE_NULL;
-  if (rank == 0) make_empty("room");
+  if (rank == 0) make_empty(name);
   meet();
-  check(MPI_File_open(MPI_COMM_SELF, path_of("room"), MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS,
-        "open");
+  MPI_File file = opened_by(MPI_COMM_SELF, name, MPI_MODE_RDWR, rank == 0 ? mode : "auto");
   for (int round = 1; round <= ROUNDS; round++) {
     meet();
     if (rank == 0)
@@ -153,11 +167,16 @@ static void room_is_made_beside_writes(int apart) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   directory = argv[1];
+  for (int i = 2; i < argc; i++) {
+    poor |= strcmp(argv[i], "poor") == 0;
+    apart |= strcmp(argv[i], "apart") == 0;
+  }
   ends_are_found(0);
   ends_are_found(1);
   others_are_seen_after_a_sync();
   views_overlap();
   ranks_differ_in_atomicity();
-  room_is_made_beside_writes(argc > 2);
+  room_is_made_beside_writes("room", "auto");
+  room_is_made_beside_writes("room, handed on", "off");
   return conclude();
 }

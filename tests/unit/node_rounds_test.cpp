@@ -134,6 +134,29 @@ TEST(NodeRounds, WhoHelpedADeadLeaderBringsNoOldBytesBack) {
 
 // A merge goes from rank to rank: one that it has passed writes, another one overwrites that before it comes
 // there.
+// Who writes the file by a handle that is handed on may be doing so in a gap.
+TEST(NodeRounds, NoGapIsWrittenAgainOnceSomebodyWritesPastTheLog) {
+  for (const bool past_the_log : {false, true}) {
+    const Scratch scratch;
+    const std::string path = scratch.files_ + "/target";
+    std::ofstream(path) << std::string(300'000, 'x');
+    auto ranks = open_all(scratch, path, 1, 8 << 20);
+    File& file = *ranks[0].file;
+    if (past_the_log) {
+      ASSERT_TRUE(file.drain_all_nodes(true).ok());
+    }
+    const std::vector<std::byte> data(10, static_cast<std::byte>('y'));
+    for (uint64_t i = 0; i < 2'000; i++)
+      ASSERT_TRUE(file.append(i * 100, data.data(), data.size(), CallNumber(0, 1, false)).ok());
+    ASSERT_TRUE(file.drain().ok());
+    EXPECT_EQ(file.target().counters().read_bytes == 0, past_the_log);
+    const auto bytes = contents(path);
+    ASSERT_EQ(bytes.size(), 300'000u);
+    for (size_t i = 0; i < bytes.size(); i++)
+      EXPECT_EQ(bytes[i], static_cast<std::byte>(i < 200'000 && i % 100 < 10 ? 'y' : 'x')) << i;
+  }
+}
+
 TEST(NodeRounds, WhatWasOverwrittenDuringAMergeDoesNotComeBack) {
   Scratch scratch;
   const std::string path = scratch.files_ + "/data";
