@@ -23,7 +23,7 @@ struct Entry {
   uint64_t offset;      // first file byte
   uint64_t end;         // one past the last file byte (of the last block, for a vector)
   uint64_t stamp_ns;    // order: later wins; ties: the higher `segment`, then the higher `where`
-  uint32_t segment;     // (rank << 12 | index of the segment in its rank's table), opaque here
+  uint32_t segment;     // of the rank and of the segment in its rank's table, opaque here
   uint32_t where : 31;  // extent: data position in units of 8 bytes; vector: record index in the segment
   uint32_t vector : 1;
 };

@@ -60,6 +60,14 @@ Status read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory
   return {};
 }
 
+void say_what_is_used_up(Handle& handle) {
+  if (handle.file->has_used_up_stamps())
+    complain_once(
+        "'" + handle.path +
+        "' has been written independently 4,294,967,295 times since it was opened; on this node such "
+        "writes go to the file from now on, not to the log: open it anew to have them logged");
+}
+
 Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
   if (memory.on_device()) [[unlikely]]
     return write_from_device(handle, etype_offset, memory, call);
@@ -67,7 +75,9 @@ Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, Call
   if (call.independent && handle.file->spans_nodes()) {
     PatternCursor to = view.cursor(etype_offset);
     PatternCursor from = memory.cursor();
-    return handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
+    const Status written = handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
+    say_what_is_used_up(handle);
+    return written;
   }
   if (view.filetype->pattern.dense && memory.contiguous() != nullptr) {
     return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),

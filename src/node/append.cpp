@@ -110,7 +110,28 @@ Status File::Impl::make_room(bool* held_up) {
   return *held_up ? Status() : new_segment(held_up);
 }
 
+// A cell for another segment; none: all are in use.
+std::optional<uint32_t> File::Impl::free_cell() const {
+  for (uint32_t i = 0; i < kMaxSegments; i++)
+    if (cell->segments[i].salt.load(std::memory_order_relaxed) == 0) return i;
+  return {};
+}
+
+// *held_up: the other nodes' ranks have not come so far that anything of these could be given back.
+Status File::Impl::free_a_cell(bool* held_up) {
+  do {
+    PMIO_TRY(drain_log(true));
+    if (free_oldest_drained()) return {};
+    // Another round of all nodes is just ending, in which nothing may be reused.
+  } while (neighbours != nullptr && control->closing.load(std::memory_order_acquire) != 0);
+  if (neighbours == nullptr) return Status(Code::busy, "too many segments of one file are in use");
+  *held_up = true;
+  return {};
+}
+
 Status File::Impl::new_segment(bool* held_up) {
+  if (!free_cell()) PMIO_TRY(free_a_cell(held_up));
+  if (*held_up) return {};
   uint64_t waited_from = 0;
   for (;;) {
     const uint64_t releases = job->pool->releases();
@@ -147,29 +168,24 @@ Status File::Impl::find_room(bool* found) {
   if (*found) return {};
   seal();
   for (bool drained = false;; drained = true) {
-    auto segment = job->acquire_segment();
-    if (segment.ok()) {
-      *found = true;
-      if (job->background) job->background->wake();
-      return attach_segment(*segment);
+    const bool has_cell = free_cell().has_value();
+    if (has_cell) {
+      auto segment = job->acquire_segment();
+      if (segment.ok()) {
+        *found = true;
+        if (job->background) job->background->wake();
+        return attach_segment(*segment);
+      }
+      if (segment.status().code() != Code::no_space) return segment.status();
     }
-    if (segment.status().code() != Code::no_space) return segment.status();
-    if (free_oldest_drained() || job->recycle_elsewhere(*this)) continue;
+    if (free_oldest_drained() || (has_cell && job->recycle_elsewhere(*this))) continue;
     if (drained) return {};
     PMIO_TRY(job->drain_all());
   }
 }
 
 Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
-  uint32_t free_cell = 0;
-  while (free_cell < kMaxSegments && cell->segments[free_cell].salt.load(std::memory_order_relaxed) != 0)
-    free_cell++;
-  if (free_cell == kMaxSegments) {
-    job->pool->release(segment);
-    PMIO_TRY(drain_log(true));
-    if (!free_oldest_drained()) return Status(Code::busy, "too many segments of one file are in use");
-    return new_segment(nullptr);  // who has segments is not held up
-  }
+  const uint32_t free_cell = *this->free_cell();  // which only this rank takes
   auto writer =
       SegmentWriter::format(*segment->region, {job->options.id, job->options.rank, segment->slot,
                                                job->options.ranks, identity, path, job->durable_fences()});

@@ -216,6 +216,8 @@ struct File::Impl {
   // may, in other threads, wait for this call.
   Status make_room(bool* held_up);
   Status new_segment(bool* held_up);
+  std::optional<uint32_t> free_cell() const;
+  Status free_a_cell(bool* held_up);
   // The same of several nodes, without waiting for other nodes' ranks.
   Status find_room(bool* found);
   bool free_oldest_drained();    // append_mutex held
@@ -312,6 +314,7 @@ struct File::Impl {
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
   void raise_logged_end(uint64_t end);
   void begin_logged_end();
+  std::atomic<bool> used_up_stamps{false};  // and nobody has been told
   std::mutex logged_end_mutex;  // of begin_logged_end, which only across nodes has more than one thread
 };
 

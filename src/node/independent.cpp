@@ -94,6 +94,7 @@ Status File::Impl::ask_for_leases(PatternCursor file, uint64_t bytes) {
 std::optional<CallStamp> File::Impl::independent_stamp() {
   const uint64_t calls = cell->completed.load(std::memory_order_relaxed);
   const uint64_t clock = control->clock.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (clock == kLastClock + 1) used_up_stamps.store(true, std::memory_order_relaxed);
   if (calls >= kLastCall || clock > kLastClock) return {};
   if (calls != 0 && calls == only_started.load(std::memory_order_relaxed)) return {};
   const CallStamp stamp = call_stamp(calls, clock);
@@ -129,6 +130,10 @@ Status File::Impl::log_independent(PatternCursor& file, PatternCursor& memory, c
     return {};
   }
   return {};
+}
+
+bool File::has_used_up_stamps() {
+  return impl_->used_up_stamps.load(std::memory_order_relaxed) && impl_->used_up_stamps.exchange(false);
 }
 
 Status File::write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,

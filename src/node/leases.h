@@ -52,8 +52,15 @@ class Leases {
     return (window + 1) << kTokenBits | question % kHeld;
   }
   static constexpr uint64_t held(uint64_t window) { return (window + 1) << kTokenBits | kHeld; }
-  std::atomic<uint64_t>& slot(uint64_t window) { return slots_[window % kMost]; }
-  const std::atomic<uint64_t>& slot(uint64_t window) const { return slots_[window % kMost]; }
+  // Windows at any even distance get slots of their own, mostly: programs write at such (the last steps of
+  // MurmurHash3).
+  static constexpr uint64_t place(uint64_t window) {
+    window = (window ^ window >> 33) * 0xff51afd7ed558ccd;
+    window = (window ^ window >> 33) * 0xc4ceb9fe1a85ec53;
+    return (window ^ window >> 33) % kMost;
+  }
+  std::atomic<uint64_t>& slot(uint64_t window) { return slots_[place(window)]; }
+  const std::atomic<uint64_t>& slot(uint64_t window) const { return slots_[place(window)]; }
 
   std::atomic<uint64_t> slots_[kMost];
   std::atomic<uint32_t> questions_;

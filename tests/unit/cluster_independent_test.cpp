@@ -99,6 +99,41 @@ TEST_F(ClusterTest, IndependentWritesOfAllRanksAtOnce) {
   expect_file();
 }
 
+// They then go to the file, all of them seen and in order.
+TEST_F(ClusterTest, IndependentWritesGoOnBehindTheLastStamp) {
+  const std::string path = files_.files_ + "/busy";
+  std::ofstream(path).flush();
+  std::vector<std::shared_ptr<File>> files;
+  for (Member& member : members_) {
+    Job::OpenOptions options;
+    options.path = path;
+    options.neighbours = member.cluster.get();
+    auto file = member.job->open(options);
+    ASSERT_TRUE(file.ok() && (*file)->join_nodes({kNumber + 1, 0, kLastClock - 4, 0, 0}).ok());
+    files.push_back(*file);
+  }
+  constexpr uint64_t kBytes = 100, kWrites = 12;
+  const Pattern whole = Pattern::bytes(kBytes);
+  int said = 0;
+  for (uint64_t i = 0; i < kWrites; i++) {
+    const std::vector<std::byte> data(kBytes, static_cast<std::byte>(i + 1));
+    std::vector<std::byte> found(kBytes);
+    PatternCursor to(whole, static_cast<int64_t>(i * kBytes / 2), 0), from(whole, 0, 0);
+    File& writer = *files[i % 2];
+    ASSERT_TRUE(writer.write_independent(to, from, data.data(), kBytes, CallNumber(0, 0, true)).ok());
+    said += writer.has_used_up_stamps() ? 1 : 0;
+    uint64_t got = 0;
+    ASSERT_TRUE(files[kRanks - 1]->read(i * kBytes / 2, found.data(), kBytes, &got).ok());
+    EXPECT_TRUE(got == kBytes && found == data) << i;
+  }
+  EXPECT_EQ(said, 1);
+  for (auto& file : files) ASSERT_TRUE(file->drain().ok());
+  const auto bytes = contents(path);
+  ASSERT_EQ(bytes.size(), (kWrites + 1) * kBytes / 2);
+  for (uint64_t i = 0; i < bytes.size(); i++)
+    EXPECT_EQ(bytes[i], static_cast<std::byte>(std::min(i / (kBytes / 2) + 1, kWrites))) << i;
+}
+
 // A nonblocking collective write is begun by one rank long before another, which is told of what came after.
 TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotStartedIt) {
   std::vector<std::byte> data(100, std::byte{1}), found(100);

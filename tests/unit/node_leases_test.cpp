@@ -60,13 +60,31 @@ TEST_F(LeasesTest, AskingAnewKeepsWhatIsHeld) {
 TEST_F(LeasesTest, AWindowLosesItsLeaseToAnother) {
   const uint64_t first = leases->ask(7);
   leases->grant(7, first);
-  leases->grant(7 + Leases::kMost, leases->ask(7 + Leases::kMost));
-  EXPECT_FALSE(leases->holds(7));
+  uint64_t other = 7;
+  while (leases->holds(7)) {
+    ++other;
+    leases->grant(other, leases->ask(other));
+  }
+  EXPECT_TRUE(leases->holds(other));
   leases->give_up(7);  // another window's
   leases->grant(7, first);
-  EXPECT_TRUE(leases->holds(7 + Leases::kMost));
+  EXPECT_FALSE(leases->holds(7));
+  EXPECT_TRUE(leases->holds(other));
   leases->give_up_all();
-  EXPECT_FALSE(leases->holds(7 + Leases::kMost));
+  EXPECT_FALSE(leases->holds(other));
+}
+
+// As ranks write that have a block of the file each: at every moment as many windows as ranks.
+TEST_F(LeasesTest, WindowsAtEvenDistancesMostlyHaveRoomBesideEachOther) {
+  constexpr uint64_t kRanks = 32;
+  for (const uint64_t distance : {256, 1024, 4096, 8192, 65536, 1000, 2584}) {
+    leases->give_up_all();
+    uint64_t held = 0;
+    for (uint64_t rank = 0; rank < kRanks; rank++)
+      leases->grant(rank * distance, leases->ask(rank * distance));
+    for (uint64_t rank = 0; rank < kRanks; rank++) held += leases->holds(rank * distance) ? 1 : 0;
+    EXPECT_GE(held, kRanks - 2) << distance;
+  }
 }
 
 }  // namespace
