@@ -21,9 +21,15 @@ class FileDescriptor {
   }
   int get() const { return fd_; }
   bool ok() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
 };
+
+// The same by a number that select() cannot tell, of 1,024 and more, where the limit of descriptors allows
+// it: for those that pmio keeps, and of which there are many. Programs need the lower ones. Not for a file
+// that the program may have locked by fcntl: the close of the lower number would end the lock.
+FileDescriptor out_of_the_way(FileDescriptor low);
 
 }  // namespace pmio

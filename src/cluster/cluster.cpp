@@ -2,22 +2,36 @@
 
 #include <algorithm>
 
+#include "cluster/stream_order.h"
 #include "drain/blocks.h"
 
 namespace pmio {
 
-// Connections to each leader, at most: for questions, drains, and the streams of a round.
-constexpr uint64_t kOfALeader = 16, kOfARank = 2;
-constexpr uint64_t kSpare = 64;  // for strangers, and for those that come again before the old ones are gone
+// Connections that stay open: of a leader to each other one, for questions, for its part in a round and its
+// streams, and for the drains that it asks for; and of any rank to each leader, for questions.
+constexpr uint64_t kOfALeader = 2 + kMostStreams + SpareLeaders::kMostIdle;
+constexpr uint64_t kOfARank = 1;
+// Beside these, of a rank to its own leader.
+constexpr uint64_t kForDrains = SpareLeaders::kMostIdle;
+// For strangers, for those that come again before the old ones are gone, and for more drains at once.
+constexpr uint64_t kSpare = 64;
+
+Cluster::Connections Cluster::connections(uint64_t ranks, uint64_t ranks_here, uint64_t nodes, bool leader) {
+  Connections all;
+  all.to_others = nodes * kOfARank + kForDrains;
+  if (!leader) return all;
+  all.to_others += nodes * kOfALeader;
+  all.from_others = ranks * kOfARank + ranks_here * (kForDrains + 1) + nodes * (kOfALeader + 1) + kSpare;
+  return all;
+}
 
 Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options) {
   std::unique_ptr<Cluster> cluster(new Cluster(options));
-  const uint64_t to_others = options.place.nodes * (options.leader ? kOfALeader : kOfARank);
-  const uint64_t from_others =
-      options.leader ? job.options().ranks + options.place.nodes * kOfALeader + kSpare : 0;
-  PMIO_TRY(job.reserve_descriptors(to_others + from_others));
+  const Connections most =
+      connections(job.options().ranks, options.place.ranks.size(), options.place.nodes, options.leader);
+  PMIO_TRY(job.reserve_descriptors(most.to_others + most.from_others));
   if (!options.leader) return cluster;
-  auto service = Service::start(job, options.interface, options.token, options.place.node, from_others);
+  auto service = Service::start(job, options.interface, options.token, options.place.node, most.from_others);
   if (!service.ok()) return service.status();
   cluster->service_ = std::move(service).value();
   return cluster;
@@ -25,11 +39,11 @@ Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options
 
 PeerAddress Cluster::address() const { return service_ != nullptr ? service_->address() : PeerAddress(); }
 
-void Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members) {
+Status Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members) {
   options_.place.members = std::move(members);
   leaders_ = std::make_unique<Leaders>(leaders, options_.token, options_.place.node);
   for_drains_ = std::make_unique<SpareLeaders>(*leaders_);
-  if (service_ != nullptr) service_->connect(*leaders_);
+  return service_ != nullptr ? service_->connect(*leaders_) : Status();
 }
 
 void Cluster::stop() { service_.reset(); }

@@ -26,8 +26,14 @@ class Cluster : public Neighbours {
   };
   static Result<std::unique_ptr<Cluster>> start(Job& job, const Options& options);
   PeerAddress address() const;  // of the leader; none elsewhere
+  // How many connections a process may have open at once. A leader takes no more than from_others: who comes
+  // then is kept waiting, and gives it up after 30 s.
+  struct Connections {
+    uint64_t to_others = 0, from_others = 0;
+  };
+  static Connections connections(uint64_t ranks, uint64_t ranks_here, uint64_t nodes, bool leader);
   // Both by node.
-  void connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members);
+  Status connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members);
   // Whether that node's leader answers. After all leaders have been connected.
   Status reach(uint32_t node) const { return leaders_->reach(node); }
   // No more service; whoever asks gets an error.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <exception>
+#include <string>
 
 #include "base/quiet_thread.h"
 
@@ -11,6 +13,10 @@ namespace pmio {
 using namespace std::chrono_literals;
 
 constexpr auto kLongestPause = 20ms;  // while a rank has not come to a call that another waits for
+
+static Status no_means(const std::exception& failure) {
+  return {Code::io, std::string("cannot drain the nodes' logs: ") + failure.what(), ENOMEM};
+}
 
 Coordinator::Coordinator(std::unique_ptr<Leaders> leaders)
     : leaders_(std::move(leaders)), thread_([this] { loop(); }) {}
@@ -97,9 +103,9 @@ bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
   return !over.empty();
 }
 
-// The same to all leaders, or to each its own; the first error of any.
+// What a message needs more memory for than there is ends a round, not the process.
 Status Coordinator::tell(Request kind, std::span<const MessageWriter> messages,
-                         std::vector<std::vector<std::byte>>* answers) {
+                         std::vector<std::vector<std::byte>>* answers) try {
   auto results = leaders_->ask_all(leaders_->all(), kind, messages);
   Status status;
   for (auto& result : results) {
@@ -110,6 +116,8 @@ Status Coordinator::tell(Request kind, std::span<const MessageWriter> messages,
     }
   }
   return status;
+} catch (const std::exception& failure) {
+  return no_means(failure);
 }
 
 Status Coordinator::poll(uint64_t file, Poll* now) {
@@ -163,7 +171,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
 
 Status Coordinator::ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* plan) {
   PMIO_TRY(leaders_->ask_in_parts(
-      leaders_->all(), Request::plan, false,
+      leaders_->all(), Request::plan,
       [&](NextPart from) {
         return MessageWriter().put(file).put(PlanBody{begin.cut, begin.round, from});
       },
@@ -171,7 +179,7 @@ Status Coordinator::ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* p
   return plan->arrange();
 }
 
-Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) {
+Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) try {
   RoundPlan plan(leaders_->count());
   PMIO_TRY(ask_plans(file, begin, &plan));
   do {
@@ -184,6 +192,8 @@ Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) {
   Status finished = tell(Request::finish, {&changes.back(), 1}, nullptr);
   if (!finished.ok()) broken_.insert(file);
   return finished;
+} catch (const std::exception& failure) {
+  return no_means(failure);  // before `finish`, of which `tell` throws nothing
 }
 
 }  // namespace pmio

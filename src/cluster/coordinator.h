@@ -51,6 +51,7 @@ class Coordinator {
   Status poll(uint64_t file, Poll* now);
   Status ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* plan);
   Status carry_out(uint64_t file, const PlanBody& begin);
+  // The same to all leaders, or to each its own; the first error of any.
   Status tell(Request kind, std::span<const MessageWriter> messages,
               std::vector<std::vector<std::byte>>* answers);
   // Whether somebody waits no more.

@@ -1,6 +1,7 @@
 #include "cluster/drain_desk.h"
 
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace pmio {
@@ -12,7 +13,13 @@ void DrainDesk::request(uint64_t file, const DrainBody& body, PeerReply reply) {
   Group& group = groups_[wanted];
   group.waiting.push_back(std::move(reply));
   if (std::exchange(group.asking, true)) return;
-  group.asks = std::async(std::launch::async, [this, wanted, &group] { ask(wanted, &group); });
+  try {
+    group.asks = std::async(std::launch::async, [this, wanted, &group] { ask(wanted, &group); });
+  } catch (const std::system_error& failure) {
+    group.asking = false;
+    for (PeerReply& waiting : std::exchange(group.waiting, {}))
+      send_status(waiting, Status::from_errno(failure.code().value(), "cannot start a thread for a drain"));
+  }
 }
 
 // Who comes while a question is under way is not served by its round, which may have begun before: those wait

@@ -27,7 +27,7 @@ Result<Fetched> fetch_pieces(Leaders& leaders, uint64_t file, uint64_t round, ui
                              std::span<const uint32_t> nodes) {
   Fetched fetched;
   PMIO_TRY(leaders.ask_in_parts(
-      nodes, Request::pieces, true,
+      nodes, Request::pieces,
       [&](NextPart from) {
         return MessageWriter().put(file).put(PiecesBody{round, window, from});
       },

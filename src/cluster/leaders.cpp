@@ -31,8 +31,20 @@ Status Leaders::reach(uint32_t node) const {
   return connection.call(static_cast<uint32_t>(Request::alive), {}).status();
 }
 
+// Of one that is gone, the first error tells more than that it refuses to be asked again.
+void Leaders::repeat(uint32_t node, Request kind, const MessageWriter& message,
+                     Result<std::vector<std::byte>>* answer) {
+  for (unsigned lost = 1; lost < kMostLost && answer->status().system_errno() == ECONNRESET; lost++) {
+    auto again = connections_[node]->call(static_cast<uint32_t>(kind), message.bytes());
+    if (again.status().system_errno() == ECONNREFUSED) return;
+    *answer = std::move(again);
+  }
+}
+
 Result<std::vector<std::byte>> Leaders::ask(uint32_t node, Request kind, const MessageWriter& message) {
-  return connections_[node]->call(static_cast<uint32_t>(kind), message.bytes());
+  auto answer = connections_[node]->call(static_cast<uint32_t>(kind), message.bytes());
+  if (may_repeat(kind)) repeat(node, kind, message, &answer);
+  return answer;
 }
 
 std::vector<Result<std::vector<std::byte>>> Leaders::ask_all(std::span<const uint32_t> nodes, Request kind,
@@ -43,39 +55,33 @@ std::vector<Result<std::vector<std::byte>>> Leaders::ask_all(std::span<const uin
   std::vector<std::span<const std::byte>> payloads;
   payloads.reserve(messages.size());
   for (const MessageWriter& message : messages) payloads.push_back(message.bytes());
-  return call_all(peers, static_cast<uint32_t>(kind), payloads);
+  auto answers = call_all(peers, static_cast<uint32_t>(kind), payloads);
+  if (!may_repeat(kind)) return answers;
+  for (size_t i = 0; i < answers.size(); i++)
+    repeat(nodes[i], kind, messages[messages.size() == 1 ? 0 : i], &answers[i]);
+  return answers;
 }
 
-Status Leaders::ask_in_parts(std::span<const uint32_t> nodes, Request kind, bool may_repeat,
-                             const Question& question, const Take& take) {
-  struct Open {
-    NextPart from;
-    unsigned lost;  // answers to that
-  };
+Status Leaders::ask_in_parts(std::span<const uint32_t> nodes, Request kind, const Question& question,
+                             const Take& take) {
   std::vector<uint32_t> asked(nodes.begin(), nodes.end());
-  std::vector<Open> open(asked.size(), {0, 0});
+  std::vector<NextPart> from(asked.size(), 0);
   while (!asked.empty()) {
     std::vector<MessageWriter> questions;
-    for (const Open& one : open) questions.push_back(question(one.from));
+    for (const NextPart part : from) questions.push_back(question(part));
     auto answers = ask_all(asked, kind, questions);
     size_t left = 0;
     for (size_t i = 0; i < answers.size(); i++) {
-      Open one = open[i];
-      if (answers[i].ok()) {
-        NextPart next = 0;
-        if (!MessageReader(answers[i].value()).get(&next) || (next != 0 && next <= one.from))
-          return nonsense();
-        PMIO_TRY(take(asked[i], std::move(answers[i]).value()));
-        if (next == 0) continue;
-        one = {next, 0};
-      } else if (!may_repeat || answers[i].status().system_errno() != ECONNRESET || ++one.lost >= kMostLost) {
-        return answers[i].status();
-      }
+      if (!answers[i].ok()) return answers[i].status();
+      NextPart next = 0;
+      if (!MessageReader(answers[i].value()).get(&next) || (next != 0 && next <= from[i])) return nonsense();
+      PMIO_TRY(take(asked[i], std::move(answers[i]).value()));
+      if (next == 0) continue;
       asked[left] = asked[i];
-      open[left++] = one;
+      from[left++] = next;
     }
     asked.resize(left);
-    open.resize(left);
+    from.resize(left);
   }
   return {};
 }

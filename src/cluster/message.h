@@ -43,6 +43,20 @@ enum class Request : uint32_t {
   alive,
 };
 
+// Whether a request may be carried out twice, one after the other, where its answer was lost.
+constexpr bool may_repeat(Request kind) {
+  switch (kind) {
+    case Request::fetch_add:
+    case Request::plan:
+    case Request::write:
+    case Request::finish:
+    case Request::end:
+      return false;
+    default:
+      return true;
+  }
+}
+
 using MessageWriter = ByteWriter;
 using MessageReader = ByteReader;
 

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <future>
+#include <string>
 #include <thread>
 
 #include "cluster/stream_order.h"
+#include "cluster/task_thread.h"
 #include "drain/visible.h"
 
 namespace pmio {
 
 constexpr size_t kMostAnswerBytes = 16 << 20;
+constexpr unsigned kMostUnheard = std::chrono::minutes(5) / TaskThread::kIdlePause;
 constexpr size_t kMostTold = 4;           // windows, each for another node
 constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
 
@@ -28,6 +32,7 @@ void RoundPart::abandon() {
   {
     std::lock_guard lock(mutex_);
     over = std::move(round_);
+    unheard_ = 0;
   }
   while (over.use_count() > 1) std::this_thread::yield();  // its pieces are being read
   std::lock_guard lock(mutex_);
@@ -46,7 +51,18 @@ void RoundPart::look_after() {
   }
   // One that has given this node up has ended the round without being able to say so here.
   const MessageWriter question = MessageWriter().put(file_).put(number_);
-  if (!leaders_.ask(kCoordinator, Request::alive, question).ok()) abandon();
+  const Status status = leaders_.ask(kCoordinator, Request::alive, question).status();
+  unheard_ = status.ok() ? 0 : unheard_ + 1;
+  switch (status.system_errno()) {
+    case ESTALE:        // it leads the round no more
+    case EPROTO:        // nor any
+    case ECONNREFUSED:  // it is gone
+    case ECONNRESET:
+      return abandon();
+    default:
+      // It may only be busy; its next request would find no round.
+      if (unheard_ >= kMostUnheard) abandon();
+  }
 }
 
 Status RoundPart::begin(uint64_t number, const PlanBody& plan) {
@@ -159,12 +175,20 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   });
   std::vector<std::vector<uint64_t>> mixed(streams);
   const auto run = [&](size_t stream) {
-    Status status = write_stream(queue, &mixed[stream]);
+    Status status;
+    try {
+      status = write_stream(queue, &mixed[stream]);
+    } catch (const std::exception& failure) {
+      status = {Code::io, std::string("cannot write what is logged: ") + failure.what(), ENOMEM};
+    }
     if (!status.ok()) queue.stop();
     return status;
   };
   std::vector<std::future<Status>> others;
-  for (size_t i = 1; i < streams; i++) others.push_back(std::async(std::launch::async, run, i));
+  others.reserve(streams);
+  // Where there can be no more threads, one stream after the other: what is left for the later ones.
+  for (size_t i = 1; i < streams; i++)
+    others.push_back(std::async(std::launch::async | std::launch::deferred, run, i));
   Status status = run(0);
   for (auto& other : others)
     if (Status of_other = other.get(); status.ok()) status = std::move(of_other);

@@ -29,7 +29,8 @@ class RoundPart {
 
   // Drops a round that its coordinator has left, which holds up whoever discards the file's log.
   void abandon();
-  // Called while nothing comes: abandons the round where the coordinator is gone, or leads it no more.
+  // Called while nothing comes: abandons the round where the coordinator is gone, leads it no more, or has
+  // not been heard for five minutes.
   void look_after();
 
  private:
@@ -59,7 +60,8 @@ class RoundPart {
   std::shared_ptr<NodeRound> round_;
   std::deque<Told> told_;  // the last windows that others have been told a part of
   uint64_t file_ = 0;
-  uint64_t number_ = 0;  // PlanBody::round; the highest that has come
+  uint64_t number_ = 0;   // PlanBody::round; the highest that has come
+  unsigned unheard_ = 0;  // looks after the round that its coordinator has not answered, one after the other
 };
 
 }  // namespace pmio

@@ -3,13 +3,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <future>
+#include <system_error>
 
 namespace pmio {
+
+static Status no_thread(const std::system_error& failure) {
+  return Status::from_errno(failure.code().value(), "cannot start the threads that serve other nodes");
+}
 
 Result<std::unique_ptr<Service>> Service::start(Job& job, const std::string& interface,
                                                 const PeerToken& token, uint32_t node,
                                                 size_t most_connections) {
-  std::unique_ptr<Service> service(new Service(job, node));
+  std::unique_ptr<Service> service;
+  try {
+    service.reset(new Service(job, node));
+  } catch (const std::system_error& failure) {
+    return no_thread(failure);
+  }
   auto server = PeerServer::start(
       interface, token,
       [raw = service.get()](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
@@ -31,11 +41,14 @@ Service::~Service() {
   done.get_future().wait();
 }
 
-void Service::connect(const Leaders& leaders) {
+Status Service::connect(const Leaders& leaders) try {
   leaders_ = leaders.more();
   desk_ = std::make_unique<DrainDesk>(leaders);
   part_ = std::make_unique<RoundPart>(job_, *leaders_, node_);
   if (node_ == 0) coordinator_ = std::make_unique<Coordinator>(leaders.more());
+  return {};
+} catch (const std::system_error& failure) {
+  return no_thread(failure);
 }
 
 TaskThread& Service::thread_of(Request kind) {

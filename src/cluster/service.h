@@ -21,7 +21,7 @@ class Service {
                                                 const PeerToken& token, uint32_t node,
                                                 size_t most_connections);
   PeerAddress address() const { return server_->address(); }
-  void connect(const Leaders& leaders);
+  Status connect(const Leaders& leaders);
   ~Service();
 
  private:

@@ -16,7 +16,7 @@ Result<std::vector<std::byte>> SpareLeaders::ask(uint32_t node, Request kind, co
   if (mine == nullptr) mine = leaders_.more();
   auto answer = mine->ask(node, kind, message);
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(mine));
+  if (idle_.size() < kMostIdle) idle_.push_back(std::move(mine));
   return answer;
 }
 

@@ -13,6 +13,8 @@ class SpareLeaders {
  public:
   // The same leaders as those, which outlive this.
   explicit SpareLeaders(const Leaders& leaders) : leaders_(leaders) {}
+  // Connections that stay open where nobody asks.
+  static constexpr size_t kMostIdle = 2;
   Result<std::vector<std::byte>> ask(uint32_t node, Request kind, const MessageWriter& message);
 
  private:

@@ -1,5 +1,6 @@
 #include "cluster/task_thread.h"
 
+#include <exception>
 #include <utility>
 
 #include "base/quiet_thread.h"
@@ -46,7 +47,11 @@ void TaskThread::loop() {
         used_ = true;
       }
     }
-    task();
+    try {
+      task();
+    } catch (const std::exception&) {
+      // No memory, no thread. Who waits for its answer is told when the task goes (PeerReply).
+    }
   }
 }
 

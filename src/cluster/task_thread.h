@@ -1,4 +1,5 @@
-// A thread that does one thing after another; it makes no MPI call and blocks all signals.
+// A thread that does one thing after another; it makes no MPI call and blocks all signals. What a task throws
+// ends the task alone. Without a thread it throws std::system_error when it is made.
 #pragma once
 
 #include <chrono>

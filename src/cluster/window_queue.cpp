@@ -13,8 +13,9 @@ void WindowQueue::begin_fetches() {
   for (; begun_ < windows_.size() && (begun_ <= next_ || ahead_.size() < taken + streams_); begun_++) {
     const Window& window = windows_[begun_];
     if (window.nodes.empty()) continue;
-    ahead_.push_back(
-        std::async(std::launch::async, [this, &window, turn = turns_++] { return fetch_(window, turn); }));
+    // Where there can be no more threads, by whoever takes it.
+    ahead_.push_back(std::async(std::launch::async | std::launch::deferred,
+                                [this, &window, turn = turns_++] { return fetch_(window, turn); }));
   }
 }
 

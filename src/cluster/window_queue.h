@@ -21,7 +21,7 @@ class WindowQueue {
     uint64_t number = 0;
     std::vector<uint32_t> nodes;  // the others that have bytes of it
   };
-  // Called on threads of the queue's own. turn: of the fetches.
+  // Called on threads of the queue's own, if there can be such. turn: of the fetches.
   using Fetch = std::function<Result<Fetched>(const Window& window, size_t turn)>;
 
   WindowQueue(std::vector<Window> windows, size_t streams, Fetch fetch);

@@ -311,6 +311,7 @@ Status TargetFile::write_blocks(std::span<const Block> blocks) {
 
 Result<bool> TargetFile::allocate(uint64_t bytes) {
   if (!in_file_range(0, bytes)) return Status::from_errno(EFBIG, what("cannot make room in", path_));
+  PMIO_TRY(open_to_write());
   while (bytes > 0 && fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0) {
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return false;
     if (errno != EINTR) return Status::from_errno(errno, what("cannot make room in", path_));

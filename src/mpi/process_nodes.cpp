@@ -102,9 +102,9 @@ Cluster* Process::join_nodes(const Hints& hints) {
     nodes[member.node].host = member.host.data();
     nodes[member.node].ranks.push_back(member.rank);
   }
-  cluster()->connect(leaders, std::move(nodes));
+  const Status connected = cluster()->connect(leaders, std::move(nodes));
   mpi().Barrier(comm_);  // nobody asks a leader that does not know the others
-  return all_go_on(reach_nodes()) ? cluster() : nullptr;
+  return all_go_on(connected.ok() ? reach_nodes() : connected) ? cluster() : nullptr;
 }
 
 Cluster* Process::cluster() {

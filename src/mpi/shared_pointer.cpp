@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/file_descriptor.h"
 #include "base/memory_limits.h"
 
 namespace pmio {
@@ -56,7 +57,9 @@ SharedPointer::~SharedPointer() {
 // Called under mutex_. A new file is all zeros, which is a valid state, so creating it needs no care.
 Status SharedPointer::map() {
   if (slots_ != nullptr) return {};
-  if (fd_ < 0) fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd_ < 0)
+    fd_ = out_of_the_way(FileDescriptor(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)))
+              .release();
   if (fd_ < 0) return Status::from_errno(errno, "cannot create the shared file pointer " + path_);
   // Reserved, since a store into a page that a full tmpfs cannot provide would be a SIGBUS.
   const bool may_be = kFileBytes <= largest_file_bytes();  // else a signal would end the program

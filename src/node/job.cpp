@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/file_descriptor.h"
 #include "log/last_seen.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
@@ -48,6 +50,7 @@ static Result<int> declare_alive(const std::string& directory) {
 Job::Job() : impl_(std::make_unique<Impl>()) {}
 
 Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
+  if (options.ranks > kMaxRanks) return Status(Code::unsupported, "more ranks than pmio can number");
   std::unique_ptr<Job> job(new Job);
   Impl& impl = *job->impl_;
   impl.options = options;
@@ -60,12 +63,14 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
     impl.medium = std::move(medium).value();
     auto alive = declare_alive(impl.directory);
     if (alive.ok())
-      impl.alive_fd = *alive;
+      impl.alive_fd = out_of_the_way(FileDescriptor(*alive)).release();
     else if (attempt == 10)
       return alive.status();
   }
   if (options.suits) PMIO_TRY(options.suits(job->place()));
-  impl.lock_fd = ::open((impl.directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  impl.lock_fd = out_of_the_way(FileDescriptor(::open((impl.directory + "/lock").c_str(),
+                                                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)))
+                     .release();
   if (impl.lock_fd < 0) return Status::from_errno(errno, "cannot create '" + impl.directory + "/lock'");
   // Not worth an error: it only helps to find the log of a job that is killed. `pmio doctor` says why it
   // fails.
@@ -269,11 +274,13 @@ Status Job::require_descriptors() const {
   rlimit limit{};
   const int lowest_free = fcntl(impl_->alive_fd, F_DUPFD_CLOEXEC, 0);
   if (lowest_free >= 0) close(lowest_free);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   const uint64_t reserved = impl_->reserved_descriptors;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-      (lowest_free >= 0 && static_cast<rlim_t>(lowest_free) < reserved + (limit.rlim_cur - reserved) / 4)) {
+  // Most of those that are reserved are out of the way, as far as there is room.
+  const uint64_t high = limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, FD_SETSIZE);
+  const uint64_t among_low = reserved - std::min(reserved, high);
+  if (lowest_free >= 0 && static_cast<rlim_t>(lowest_free) < among_low + (limit.rlim_cur - reserved) / 4)
     return {};
-  }
   return {Code::no_space,
           "a quarter of the " + std::to_string(limit.rlim_cur) +
               " file descriptors that a process may have is in use: raise 'ulimit -n' to log more "

@@ -53,7 +53,8 @@ void Exchange::begin_connection() {
   reused_ = false;
   stage_ = Stage::connecting;
   deadline_ = Clock::now() + dead_after_;
-  socket_ = FileDescriptor(socket(peer_.address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  socket_ = out_of_the_way(
+      FileDescriptor(socket(peer_.address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
   if (!socket_.ok()) return fail(errno, "cannot be asked");
   set_options(socket_.get(), dead_after_);
 }
@@ -108,7 +109,9 @@ bool Exchange::take(std::span<const std::byte> bytes) {
 
 bool Exchange::transfer(std::span<std::byte> scratch) {
   if (!all_sent_) {
+    const size_t before = sent_;
     const int failed = send_frame(socket_.get(), header_, outgoing_, &sent_);
+    if (sent_ > before) silent_ = {};  // it takes what it is sent
     if (failed != 0 && failed != EAGAIN) return lost(failed), false;
     all_sent_ = failed == 0;
   }

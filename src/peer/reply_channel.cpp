@@ -115,6 +115,11 @@ bool ReplyChannel::idle() {
   return state_ == State::idle;
 }
 
+bool ReplyChannel::answered() {
+  std::lock_guard lock(mutex_);
+  return state_ != State::answering;
+}
+
 void ReplyChannel::begin_answering() {
   std::lock_guard lock(mutex_);
   state_ = State::answering;

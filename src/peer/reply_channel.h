@@ -58,6 +58,7 @@ class ReplyChannel {
   int socket() const { return socket_.get(); }
   uint64_t key() const { return key_; }
   bool idle();
+  bool answered();  // nobody works on a request
   void begin_answering();
   bool flush();                   // false: the connection is broken
   bool say_working_after_tick();  // called each second; false: the connection is broken

@@ -3,9 +3,9 @@
 // No peer can hold up another: sockets never block the thread, a hello must come within kHelloSeconds, and
 // while a frame is on its way, in either direction, seconds with less than kSlowBytes may not outnumber the
 // others by more than kFrameSeconds; who is slower is disconnected. (Seconds in which this process was
-// stopped don't count.) Memory: kMaxBuffered for requests larger than kSmallPayload, as much for such
-// answers, and two kSmallPayload for each connection; who comes when there are most_connections waits in the
-// kernel's queues.
+// stopped don't count.) Memory: kMaxBuffered for requests larger than kSmallPayload, until they are answered
+// (but a second more), as much for such answers, and two kSmallPayload for each connection; who comes when
+// there are most_connections waits in the kernel's queues.
 //
 // The address is one of this host's, never all; Linux answers on it through any of its interfaces. Traffic is
 // neither encrypted nor signed (peer/frame.h).
@@ -58,7 +58,8 @@ void send_status(PeerReply& reply, const Status& status);
 
 class PeerServer {
  public:
-  // Called on the server's only thread; must not block. The payload is the handler's until it returns.
+  // Called on the server's only thread; must not block. What it throws becomes the answer EIO. The payload is
+  // the handler's until it returns.
   using Handler = std::function<void(uint32_t kind, std::span<const std::byte> payload, PeerReply reply)>;
 
   // "" chooses the address (peer/interface.h); else an interface, an address or a network.

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "peer/socket.h"
 
@@ -24,8 +26,8 @@ constexpr int kReadsAtOnce = 4;  // of one connection, before the others have th
 Result<std::unique_ptr<PeerService>> PeerService::create(FileDescriptor listener, const PeerToken& token,
                                                          PeerServer::Handler handler,
                                                          size_t most_connections) {
-  FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
-  FileDescriptor wakeup(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor epoll = out_of_the_way(FileDescriptor(epoll_create1(EPOLL_CLOEXEC)));
+  FileDescriptor wakeup = out_of_the_way(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
   if (epoll.ok() && wakeup.ok()) {
     std::unique_ptr<PeerService> service(new PeerService(std::move(listener), std::move(epoll),
                                                          std::move(wakeup), token, std::move(handler),
@@ -53,7 +55,7 @@ void PeerService::run() {
   while (!stop_) {
     epoll_event events[kEventsAtOnce];
     const int n = epoll_wait(epoll_.get(), events, kEventsAtOnce, kTickMs);
-    for (int i = 0; i < n && !stop_; i++) handle_event(events[i].data.u64, events[i].events);
+    for (int i = 0; i < n && !stop_; i++) handle_safely(events[i].data.u64, events[i].events);
     if (std::chrono::steady_clock::now() - last_tick_ >= kTick) tick();
   }
   while (!sessions_.empty()) close(sessions_.begin());
@@ -68,6 +70,15 @@ void PeerService::stop() {
 bool PeerService::watch(int fd, uint64_t key, bool add) {
   epoll_event event{EPOLLIN, {.u64 = key}};
   return epoll_ctl(epoll_.get(), add ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event) == 0;
+}
+
+// Where there is no memory, one connection is lost, not the process of somebody who only answers.
+void PeerService::handle_safely(uint64_t key, uint32_t events) {
+  try {
+    handle_event(key, events);
+  } catch (const std::exception&) {
+    if (const auto found = sessions_.find(key); found != sessions_.end()) close(found);
+  }
 }
 
 void PeerService::handle_event(uint64_t key, uint32_t events) {
@@ -86,8 +97,8 @@ void PeerService::handle_event(uint64_t key, uint32_t events) {
 void PeerService::accept_some() {
   for (int i = 0; i < kAcceptsAtOnce; i++) {
     const bool full = sessions_.size() >= most_connections_;
-    FileDescriptor socket(full ? -1
-                               : accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    FileDescriptor socket = out_of_the_way(
+        FileDescriptor(full ? -1 : accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)));
     if (!socket.ok()) {
       if (full || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         accepting_ = !watch(listener_.get(), kListenerKey, false);
@@ -110,13 +121,17 @@ void PeerService::tick() {
     if ((due && session.pace.too_slow_after_tick(most)) || session.channel->overdue_after_tick() ||
         !session.channel->say_working_after_tick())
       close(each);
+    else
+      release_answered(session);
   }
+  admit_parked();
   if (!accepting_) accepting_ = watch(listener_.get(), kListenerKey, true);
 }
 
 void PeerService::close(Sessions::iterator session) {
   session->second.channel->close();
   release(session->second);
+  release_answered(session->second);
   sessions_.erase(session);
   admit_parked();
 }
@@ -138,6 +153,7 @@ bool PeerService::read(Session& session) {
 bool PeerService::consume(Session& session, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (!session.channel->idle()) return false;  // the last request has no answer yet
+    release_answered(session);
     bytes = bytes.subspan(session.reader.feed(bytes));
     switch (session.reader.state()) {
       case FrameReader::State::nonsense:
@@ -178,9 +194,20 @@ bool PeerService::greet(Session& session) {
 
 void PeerService::serve(Session& session) {
   session.channel->begin_answering();
-  handler_(session.reader.header().word, session.reader.payload(), PeerReply(session.channel));
+  try {
+    handler_(session.reader.header().word, session.reader.payload(), PeerReply(session.channel));
+  } catch (const std::exception&) {
+    // No memory, no thread: on its way here the reply has answered with an error.
+  }
+  session.held = std::exchange(session.budgeted, 0);
   release(session);
+  release_answered(session);
   admit_parked();
+}
+
+// Who works on a request may keep a copy of it until the answer.
+void PeerService::release_answered(Session& session) {
+  if (session.held > 0 && session.channel->answered()) buffered_ -= std::exchange(session.held, 0);
 }
 
 void PeerService::release(Session& session) {

@@ -32,6 +32,7 @@ class PeerService {
     bool authenticated = false;
     Pace pace;            // of the hello, or of the frame that has begun
     size_t budgeted = 0;  // of kMaxBuffered
+    size_t held = 0;      // the same, of a request that is worked on
     bool parked = false;  // until there is room for its request
   };
   using Sessions = std::unordered_map<uint64_t, Session>;
@@ -39,6 +40,7 @@ class PeerService {
   PeerService(FileDescriptor listener, FileDescriptor epoll, FileDescriptor wakeup, const PeerToken& token,
               PeerServer::Handler handler, size_t most_connections);
   bool watch(int fd, uint64_t key, bool add);
+  void handle_safely(uint64_t key, uint32_t events);
   void handle_event(uint64_t key, uint32_t events);
   void accept_some();
   void tick();
@@ -51,6 +53,7 @@ class PeerService {
   bool begin_large(Session& session);
   void serve(Session& session);
   void release(Session& session);
+  void release_answered(Session& session);
   void admit_parked();
 
   const FileDescriptor listener_, epoll_, wakeup_;

@@ -63,7 +63,8 @@ std::optional<PeerAddress> from_socket_address(const sockaddr* from) {
 
 Result<FileDescriptor> listen_at(PeerAddress* address) {
   const std::string what = "cannot listen at " + to_string(*address);
-  FileDescriptor listener(socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  FileDescriptor listener =
+      out_of_the_way(FileDescriptor(socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
   const SocketAddress at = to_socket_address(*address);
   if (!listener.ok() || bind(listener.get(), at.get(), at.length) != 0 ||
       listen(listener.get(), SOMAXCONN) != 0)

@@ -36,7 +36,7 @@ class ClusterTest : public testing::Test {
       leaders_.push_back(members_[node * kRanksOfNode].cluster->address());
       nodes.push_back({"host" + std::to_string(node), ranks_of(node)});
     }
-    for (Member& member : members_) member.cluster->connect(leaders_, nodes);
+    for (Member& member : members_) ASSERT_TRUE(member.cluster->connect(leaders_, nodes).ok());
     for (Member& member : members_) open(member);
   }
   void TearDown() override {

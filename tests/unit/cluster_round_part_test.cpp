@@ -2,6 +2,7 @@
 #include <future>
 #include <thread>
 
+#include "cluster_fixture.h"
 #include "cluster_nodes_fixture.h"
 #include "peer/frame.h"
 
@@ -59,6 +60,20 @@ TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsNoRound) {
   ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
   part_->look_after();
   EXPECT_TRUE(discards());
+}
+
+// Its next request would find no round.
+TEST_F(RoundPartTest, GoesOnWhereItsCoordinatorIsTooBusyToAnswer) {
+  test::FakeLeader busy;
+  busy.on(Request::alive,
+          [](MessageReader, MessageWriter*) { return Status::from_errno(ETIMEDOUT, "no connection"); });
+  std::vector<PeerAddress> leaders = leaders_;
+  leaders[0] = busy.address();
+  others_ = std::make_unique<Leaders>(leaders, test::job_token(), 1);
+  part_ = std::make_unique<RoundPart>(*members_[kRanksOfNode].job, *others_, 1);
+  ASSERT_TRUE(plan(call_stamp(2, 0)).ok());
+  for (int i = 0; i < 3; i++) part_->look_after();
+  EXPECT_FALSE(discards());
 }
 
 TEST_F(RoundPartTest, EndsWhereItsCoordinatorLeadsAnotherRound) {

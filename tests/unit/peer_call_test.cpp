@@ -6,6 +6,19 @@
 namespace pmio::peer_test {
 namespace {
 
+// select() knows no more than 1,024 of them.
+TEST(PeerCall, TheLowDescriptorsAreLeftToTheProgram) {
+  allow_many_descriptors();
+  if (rlimit limit{}; getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2000)
+    GTEST_SKIP() << "has no others";
+  const auto lowest = [] { return FileDescriptor(dup(0)).get(); };
+  const int before = lowest();
+  const auto server = start(echo);
+  PeerConnection peer(server->address(), token(), 0);
+  ASSERT_TRUE(peer.call(1, {}).ok());
+  EXPECT_EQ(lowest(), before);
+}
+
 TEST(PeerCall, RoundTrips) {
   const auto server = start([](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
     if (kind == 9) return reply.send(ENODATA, payload);

@@ -126,6 +126,25 @@ TEST(PeerFailure, AStoppedProcessIsNotWaitedForBeyondTheLimitButOneThatWorksIs) 
   EXPECT_NE(answer.status().message().find(to_string(process.address())), std::string::npos);
 }
 
+// It takes longer for it than a silent one is waited for.
+TEST(PeerFailure, WhoTakesALongRequestSlowlyIsNotSilent) {
+  const RawServer server([](int socket) {
+    RawServer::welcome(socket);
+    FrameHeader request;
+    recv(socket, &request, sizeof request, MSG_WAITALL);
+    Bytes some(4 << 20);
+    for (size_t left = request.length; left > 0; left -= some.size()) {
+      std::this_thread::sleep_for(400ms);
+      recv(socket, some.data(), some.size(), MSG_WAITALL);
+    }
+    size_t sent = 0;
+    send_frame(socket, make_header(FrameType::response, 0, 0), {}, &sent);
+  });
+  PeerConnection peer(server.address(), token(), 0, 20s, 3s);
+  const auto answer = peer.call(1, bytes(kMaxPayload));
+  EXPECT_TRUE(answer.ok()) << answer.status().message();
+}
+
 TEST(PeerFailure, TheClientGoesInTheMiddleOfARequestAndOfAnAnswer) {
   std::mutex mutex;
   std::vector<PeerReply> held;

@@ -155,6 +155,38 @@ TEST(PeerHostile, SlowPeersAreDisconnectedAndHoldUpNobody) {
   EXPECT_LT(deaf.receive(16 + (8 << 20)).size(), size_t{8 << 20});
 }
 
+TEST(PeerHostile, LargeRequestsTakeRoomUntilTheyAreAnswered) {
+  constexpr size_t kFit = kMaxBuffered / kMaxPayload;
+  std::mutex mutex;
+  std::vector<PeerReply> held;
+  const auto server = start([&](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
+    if (kind == 2) return echo(kind, payload, std::move(reply));
+    const std::lock_guard lock(mutex);
+    held.push_back(std::move(reply));
+  });
+  const auto come = [&] {
+    const std::lock_guard lock(mutex);
+    return held.size();
+  };
+  const Bytes large = bytes(kMaxPayload);
+  std::vector<std::future<bool>> calls;
+  const auto ask = [&] {
+    calls.push_back(std::async(std::launch::async, [&] {
+      return PeerConnection(server->address(), token(), 0).call(1, large).ok();
+    }));
+  };
+  while (calls.size() < kFit) ask();
+  while (come() < kFit) std::this_thread::sleep_for(10ms);
+  ask();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_EQ(come(), kFit);
+  EXPECT_TRUE(PeerConnection(server->address(), token(), 0).call(2, bytes(100)).ok());
+  held[0].send(0, {});
+  while (come() <= kFit) std::this_thread::sleep_for(10ms);
+  for (size_t i = 1; i <= kFit; i++) held[i].send(0, {});
+  for (auto& call : calls) EXPECT_TRUE(call.get());
+}
+
 TEST(PeerHostile, LargeRequestsWaitUntilThereIsRoom) {
   constexpr size_t kFit = kMaxBuffered / kMaxPayload;
   const auto server = start([](auto, std::span<const std::byte> payload, PeerReply reply) {

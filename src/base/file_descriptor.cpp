@@ -1,0 +1,18 @@
+#include "base/file_descriptor.h"
+
+#include <fcntl.h>
+#include <sys/select.h>
+
+#include <cerrno>
+
+namespace pmio {
+
+FileDescriptor out_of_the_way(FileDescriptor low) {
+  if (!low.ok() || low.get() >= FD_SETSIZE) return low;
+  const int saved = errno;
+  FileDescriptor high(fcntl(low.get(), F_DUPFD_CLOEXEC, FD_SETSIZE));
+  errno = saved;
+  return high.ok() ? std::move(high) : std::move(low);
+}
+
+}  // namespace pmio
