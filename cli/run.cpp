@@ -99,7 +99,7 @@ void mention_leftovers() {
   if (dead == 0) return;
   fprintf(stderr,
           "pmio: %zu earlier %s that ended before the files were complete left a log in %s; run: pmio "
-          "recover --dir %s\n",
+          "recover --dir %s, or pmio discard\n",
           dead, dead == 1 ? "job" : "jobs", directory.c_str(), directory.c_str());
 }
 

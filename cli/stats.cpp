@@ -1,135 +1,71 @@
 // `pmio stats`: the statistics that a job's processes left, per rank and in total. The time until the bytes
-// were in the log and the time until they were in the file are told apart.
+// were in the log and the time until they were in the file are told apart. In 80 columns, in MiB and ms.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <optional>
 
+#include "as_user.h"
 #include "commands.h"
 #include "medium/default_directory.h"
 #include "report_format.h"
-#include "stats/counters.h"
+#include "stats/file_list.h"
+#include "stats_jobs.h"
 
 namespace pmio::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
+using Ranks = std::vector<RankStatistics>;
+
+constexpr size_t kColumns = 80;
 
 struct Options {
   std::string directory = default_directory();
   std::string job;
+  bool list = false;
   bool json = false;
 };
 
-// One process's counters, as plain numbers.
-struct Numbers {
-#define PMIO_DECLARE(name) uint64_t name = 0;
-  PMIO_COUNTERS(PMIO_DECLARE)
-#undef PMIO_DECLARE
-
-  static Numbers parse(const Json& counters) {
-    Numbers numbers;
-#define PMIO_READ(name) numbers.name = counters.value(#name, uint64_t{0});
-    PMIO_COUNTERS(PMIO_READ)
-#undef PMIO_READ
-    return numbers;
-  }
-  void add(const Numbers& other) {
-#define PMIO_ADD(name) name += other.name;
-    PMIO_COUNTERS(PMIO_ADD)
-#undef PMIO_ADD
-  }
-  Json json() const {
-    Json counters;
-#define PMIO_STORE(name) counters[#name] = name;
-    PMIO_COUNTERS(PMIO_STORE)
-#undef PMIO_STORE
-    return counters;
-  }
-  uint64_t to_log_ns() const { return append_ns; }
-  // What the program waited for until its files were complete; drain_ns runs beside it, in the background.
-  uint64_t to_file_ns() const { return append_ns + sync_ns + close_ns; }
-};
-
-struct Rank {
-  uint32_t rank = 0;
-  Json document;
-  Numbers numbers;
-};
-
-// The directory of the job's statistics: the newest, or the one that is asked for.
-std::optional<fs::path> find_job(const Options& options) {
-  std::optional<fs::path> newest;
-  fs::file_time_type newest_time;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(options.directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("stats-") || !entry.is_directory(error)) continue;
-    const std::string id = name.substr(6);
-    if (!options.job.empty()) {
-      if (id == options.job ||
-          id == std::string(16 - std::min<size_t>(16, options.job.size()), '0') + options.job) {
-        return entry.path();
-      }
-      continue;
-    }
-    const auto time = entry.last_write_time(error);
-    if (!newest || time > newest_time) {
-      newest = entry.path();
-      newest_time = time;
-    }
-  }
-  return newest;
-}
-
-std::vector<Rank> read_ranks(const fs::path& directory) {
-  std::vector<Rank> ranks;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("rank-") || !name.ends_with(".json")) continue;
-    std::ifstream file(entry.path());
-    Rank rank;
-    rank.document = Json::parse(file, nullptr, false);
-    try {
-      rank.rank = rank.document.at("rank").get<uint32_t>();
-      rank.numbers = Numbers::parse(rank.document.at("counters"));
-    } catch (const Json::exception&) {
-      std::fprintf(stderr, "pmio: %s is not a statistics file, left out\n", entry.path().c_str());
-      continue;
-    }
-    ranks.push_back(std::move(rank));
-  }
-  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.rank < b.rank; });
-  return ranks;
-}
-
-Numbers total_of(const std::vector<Rank>& ranks) {
+Numbers total_of(const Ranks& ranks) {
   Numbers total;
-  for (const Rank& rank : ranks) total.add(rank.numbers);
+  for (const RankStatistics& rank : ranks) total.add(rank.numbers);
   return total;
 }
 
-uint64_t slowest(const std::vector<Rank>& ranks, uint64_t (Numbers::*time)() const) {
+uint64_t slowest(const Ranks& ranks, uint64_t (Numbers::*time)() const) {
   uint64_t longest = 0;
-  for (const Rank& rank : ranks) longest = std::max(longest, (rank.numbers.*time)());
+  for (const RankStatistics& rank : ranks) longest = std::max(longest, (rank.numbers.*time)());
   return longest;
 }
 
-std::string throughput(uint64_t bytes, uint64_t nanoseconds) {
-  if (nanoseconds == 0) return "-";
-  return human_bytes(
-             static_cast<uint64_t>(static_cast<double>(bytes) / static_cast<double>(nanoseconds) * 1e9)) +
-         "/s";
+// Of the rank whose log was fullest, 0 to 1.
+double peak_fill(const Ranks& ranks) {
+  double most = 0;
+  for (const RankStatistics& rank : ranks) {
+    const Numbers& n = rank.numbers;
+    if (n.log_capacity_bytes > 0)
+      most =
+          std::max(most, static_cast<double>(n.log_peak_bytes) / static_cast<double>(n.log_capacity_bytes));
+  }
+  return most;
 }
+
+double bytes_per_second(uint64_t bytes, uint64_t ns) {
+  return ns == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(ns) * 1e9;
+}
+
+std::string decimal(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, value != 0 && value < 9.9995 ? "%.3f" : "%.1f", value);
+  return text;
+}
+std::string mib(double bytes) { return decimal(bytes / (1 << 20)); }
+std::string mib(uint64_t bytes) { return mib(static_cast<double>(bytes)); }
+std::string ms(uint64_t ns) { return decimal(static_cast<double>(ns) / 1e6); }
 
 using Row = std::vector<std::string> (*)(const Numbers& numbers);
 
-void print_table(const char* title, std::vector<std::string> columns, const std::vector<Rank>& ranks,
-                 Row row) {
+void print_table(const char* title, std::vector<std::string> columns, const Ranks& ranks, Row row) {
   std::printf("\n%s\n", title);
   columns.insert(columns.begin(), "  rank");
   Table table(std::move(columns));
@@ -138,84 +74,134 @@ void print_table(const char* title, std::vector<std::string> columns, const std:
     cells.insert(cells.begin(), "  " + name);
     table.add(std::move(cells));
   };
-  for (const Rank& rank : ranks) add(std::to_string(rank.rank), rank.numbers);
+  for (const RankStatistics& rank : ranks) add(std::to_string(rank.rank), rank.numbers);
   if (ranks.size() > 1) add("all", total_of(ranks));
   table.print();
 }
 
-void print_system_calls(const std::vector<Rank>& ranks) {
-  print_table("System writes to files, by size", {"<= 1 KiB", "<= 1 MiB", "larger", "bytes", "time"}, ranks,
+void print_system_calls(const Ranks& ranks) {
+  print_table("System writes to files, by size", {"<= 1 KiB", "<= 1 MiB", "larger", "MiB", "ms"}, ranks,
               [](const Numbers& n) -> std::vector<std::string> {
                 return {human_count(n.target_writes_1k), human_count(n.target_writes_1m),
-                        human_count(n.target_writes_large), human_bytes(n.target_write_bytes),
-                        human_time(n.target_write_ns)};
+                        human_count(n.target_writes_large), mib(n.target_write_bytes), ms(n.target_write_ns)};
               });
-  print_table("System reads from files, by size", {"<= 1 KiB", "<= 1 MiB", "larger", "bytes", "time"}, ranks,
+  print_table("System reads from files, by size", {"<= 1 KiB", "<= 1 MiB", "larger", "MiB", "ms"}, ranks,
               [](const Numbers& n) -> std::vector<std::string> {
                 return {human_count(n.target_reads_1k), human_count(n.target_reads_1m),
-                        human_count(n.target_reads_large), human_bytes(n.target_read_bytes),
-                        human_time(n.target_read_ns)};
+                        human_count(n.target_reads_large), mib(n.target_read_bytes), ms(n.target_read_ns)};
               });
 }
 
-void print_calls(const std::vector<Rank>& ranks) {
-  print_table("MPI-IO calls",
-              {"collective writes", "independent", "logged", "collective reads", "independent", "read",
-               "from the log", "handed on"},
+void print_calls(const Ranks& ranks) {
+  print_table("MPI-IO writes, in MiB", {"collective", "independent", "logged", "past the log", "handed on"},
               ranks, [](const Numbers& n) -> std::vector<std::string> {
                 return {human_count(n.collective_writes), human_count(n.independent_writes),
-                        human_bytes(n.append_bytes),      human_count(n.collective_reads),
-                        human_count(n.independent_reads), human_bytes(n.read_bytes),
-                        human_bytes(n.read_log_bytes),    human_count(n.handed_on_calls)};
+                        mib(n.append_bytes), mib(n.direct_bytes), human_count(n.handed_on_calls)};
               });
-}
-
-void print_phases(const std::vector<Rank>& ranks) {
-  print_table("Time by phase",
-              {"open", "to log", "waiting for room", "read", "sync", "close", "merge", "drain (beside)"},
+  print_table("MPI-IO reads, in MiB", {"collective", "independent", "read", "from the log", "from the file"},
               ranks, [](const Numbers& n) -> std::vector<std::string> {
-                return {human_time(n.open_ns),  human_time(n.append_ns), human_time(n.append_wait_ns),
-                        human_time(n.read_ns),  human_time(n.sync_ns),   human_time(n.close_ns),
-                        human_time(n.merge_ns), human_time(n.drain_ns)};
+                return {human_count(n.collective_reads), human_count(n.independent_reads), mib(n.read_bytes),
+                        mib(n.read_log_bytes), mib(n.read_file_bytes)};
               });
 }
 
-void print_summary(const std::vector<Rank>& ranks) {
+void print_phases(const Ranks& ranks) {
+  print_table("Time by phase, in ms; of `to log`, `waiting` was for room in it; merge and drain are beside",
+              {"open", "to log", "waiting", "read", "sync", "close", "merge", "drain"}, ranks,
+              [](const Numbers& n) -> std::vector<std::string> {
+                return {ms(n.open_ns), ms(n.to_log_ns()), ms(n.append_wait_ns), ms(n.read_ns),
+                        ms(n.sync_ns), ms(n.close_ns),    ms(n.merge_ns),       ms(n.drain_ns)};
+              });
   const Numbers total = total_of(ranks);
-  const uint64_t to_log = slowest(ranks, &Numbers::to_log_ns);
-  const uint64_t to_file = slowest(ranks, &Numbers::to_file_ns);
-  std::printf("\nLogged %s in %s records, of all ranks together\n", human_bytes(total.append_bytes).c_str(),
+  const uint64_t calls = total.append_calls + total.read_calls;
+  const uint64_t timed = total.append_timed_calls + total.read_timed_calls;
+  if (timed < calls)
+    std::printf("  %s of %s calls were timed, the slow ones among them; the rest is estimated\n",
+                human_count(timed).c_str(), human_count(calls).c_str());
+}
+
+void print_summary(const Ranks& ranks) {
+  const Numbers total = total_of(ranks);
+  const uint64_t bytes = total.append_bytes + total.direct_bytes;
+  const uint64_t to_log = slowest(ranks, &Numbers::to_log_ns), to_file = slowest(ranks, &Numbers::to_file_ns);
+  std::printf("\nWritten by all ranks: %s MiB, in %s calls and %s records\n", mib(bytes).c_str(),
+              human_count(total.append_calls + total.direct_calls).c_str(),
               human_count(total.append_records).c_str());
-  Table table({"  slowest rank", "time", "throughput"});
-  table.add({"  time to log", human_time(to_log), throughput(total.append_bytes, to_log)});
-  table.add(
-      {"  time to file (log, sync, close)", human_time(to_file), throughput(total.append_bytes, to_file)});
+  Table table({"  the slowest rank", "ms", "MiB/s"});
+  table.add({"  until it was in the log", ms(to_log), mib(bytes_per_second(bytes, to_log))});
+  table.add({"  until it was in the file", ms(to_file), mib(bytes_per_second(bytes, to_file))});
+  table.print();
+  std::printf("Drained at %s MiB/s; the fullest log was %.0f%% full; waiting for room, all ranks: %s ms\n",
+              mib(bytes_per_second(total.drain_bytes, total.drain_ns)).c_str(), peak_fill(ranks) * 100,
+              ms(total.append_wait_ns).c_str());
+}
+
+FileList files_of(const Ranks& ranks) {
+  FileList files;
+  for (const RankStatistics& rank : ranks) {
+    const auto list = rank.document.find("files");
+    if (list == rank.document.end() || !list->is_array()) continue;
+    for (const Json& file : *list)
+      files.add(file.value("path", std::string()), file.value("reason", std::string()));
+  }
+  return files;
+}
+
+void print_header(const JobStatistics& job) {
+  std::printf("job %s: %s, %s, %lu ranks\n", job.id.c_str(), job.program().c_str(), job.state.c_str(),
+              job.number("ranks"));
+  std::printf("  began %s on %s, took %s s, %s\n", local_time(job.number("start_realtime_ns")).c_str(),
+              job.fact("host").c_str(), decimal(static_cast<double>(job.number("wall_ns")) / 1e9).c_str(),
+              job.fact("mpi").c_str());
+  std::printf("  log in %s (%s)\n", job.fact("log_directory").c_str(), job.fact("medium").c_str());
+  if (job.ranks.empty()) {
+    if (job.state == "running")
+      std::printf("  it has no statistics before MPI_Finalize; pmio inspect shows its log\n");
+    else if (job.bytes_in_log)
+      std::printf("  no statistics; its log holds %s MiB that are not in the files: pmio recover\n",
+                  mib(*job.bytes_in_log).c_str());
+    else
+      std::printf("  no statistics; its log is not there any more: recovered, or thrown away\n");
+    return;
+  }
+  const FileList files = files_of(job.ranks);
+  if (!files.reasons().empty()) std::printf("  %s\n", files.told(kColumns - 2).c_str());
+}
+
+Json json_of(const JobStatistics& job) {
+  const Numbers total = total_of(job.ranks);
+  Json document{{"format", "pmio-stats-1"},
+                {"job", job.id},
+                {"state", job.state},
+                {"program", job.program()},
+                {"host", job.fact("host")},
+                {"start_realtime_ns", job.number("start_realtime_ns")},
+                {"wall_ns", job.number("wall_ns")},
+                {"time_to_log_ns", slowest(job.ranks, &Numbers::to_log_ns)},
+                {"time_to_file_ns", slowest(job.ranks, &Numbers::to_file_ns)},
+                {"peak_fill", peak_fill(job.ranks)},
+                {"wait_ns", total.append_wait_ns},
+                {"drain_bytes_per_second", bytes_per_second(total.drain_bytes, total.drain_ns)},
+                {"bytes_in_log", job.bytes_in_log ? Json(*job.bytes_in_log) : Json()},
+                {"total", total.json()},
+                {"ranks", Json::array()}};
+  for (const RankStatistics& rank : job.ranks) document["ranks"].push_back(rank.document);
+  return document;
+}
+
+void print_list(const std::vector<JobStatistics>& jobs) {
+  Table table({"job", "began", "host", "ranks", "s", "state", "program"});
+  for (const JobStatistics& job : jobs)
+    table.add({job.id, local_time(job.number("start_realtime_ns")).substr(0, 16),
+               job.fact("host").substr(0, 10), std::to_string(job.number("ranks")),
+               job.ranks.empty() ? "-" : decimal(static_cast<double>(job.number("wall_ns")) / 1e9), job.state,
+               job.program()});
   table.print();
 }
 
-void print_header(const fs::path& directory, const std::vector<Rank>& ranks) {
-  const Json& first = ranks.front().document;
-  const auto text = [&](const char* key) { return first.value(key, std::string("?")); };
-  std::printf("job %s: %s, %zu of %u ranks, %s\n", directory.filename().string().substr(6).c_str(),
-              text("program").c_str(), ranks.size(), first.value("ranks", 0u), text("mpi").c_str());
-  std::printf("log in %s (%s)\n", text("log_directory").c_str(), text("medium").c_str());
-}
-
-void print_as_json(const fs::path& directory, const std::vector<Rank>& ranks) {
-  Json document{{"format", "pmio-stats-1"},
-                {"job", directory.filename().string().substr(6)},
-                {"time_to_log_ns", slowest(ranks, &Numbers::to_log_ns)},
-                {"time_to_file_ns", slowest(ranks, &Numbers::to_file_ns)},
-                {"total", total_of(ranks).json()},
-                {"ranks", Json::array()}};
-  for (const Rank& rank : ranks) document["ranks"].push_back(rank.document);
-  print_json(document);
-}
-
 int run(const Options& options) {
-  const auto directory = find_job(options);
-  const auto ranks = directory ? read_ranks(*directory) : std::vector<Rank>();
-  if (ranks.empty()) {
+  const std::vector<JobStatistics> jobs = read_jobs(options.directory, options.job);
+  if (jobs.empty()) {
     std::fprintf(
         stderr,
         "pmio: no statistics%s in %s; a job that logged a file leaves them there at MPI_Finalize, and the "
@@ -223,15 +209,26 @@ int run(const Options& options) {
         options.job.empty() ? "" : (" of job " + options.job).c_str(), options.directory.c_str());
     return 1;
   }
-  if (options.json) {
-    print_as_json(*directory, ranks);
+  if (options.list && !options.json) {
+    print_list(jobs);
     return 0;
   }
-  print_header(*directory, ranks);
-  print_summary(ranks);
-  print_phases(ranks);
-  print_calls(ranks);
-  print_system_calls(ranks);
+  if (options.json) {
+    Json all = Json::array();
+    for (const JobStatistics& job : jobs) all.push_back(json_of(job));
+    print_json(options.list ? Json{{"format", "pmio-stats-list-1"}, {"jobs", all}} : all.front());
+    return 0;
+  }
+  const JobStatistics& job = jobs.front();
+  if (jobs.size() > 1)
+    std::printf("The newest of %zu jobs in %s; pmio stats --list shows all\n", jobs.size(),
+                options.directory.c_str());
+  print_header(job);
+  if (job.ranks.empty()) return 0;
+  print_summary(job.ranks);
+  print_phases(job.ranks);
+  print_calls(job.ranks);
+  print_system_calls(job.ranks);
   return 0;
 }
 
@@ -240,11 +237,20 @@ int run(const Options& options) {
 void add_stats(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("stats", "Show what a job did: its newest statistics, or those of --job");
+      app.add_subcommand("stats", "Show what a job did: the newest in the log directory, or --job");
   command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
   command->add_option("--job", options->job, "Job id, in hexadecimal");
+  command->add_flag("--list", options->list, "A line per job: when, where, how long, which program");
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { set_exit_code(run(*options)); });
+  command->footer(
+      "Of a job that was killed there are no statistics, only what its log tells. Exit status: 0, 1 there "
+      "are none, "
+      "2 usage.");
+  command->callback([options] {
+    const auto code = as_owner_of(options->directory, [&options] { return run(*options); });
+    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
+    set_exit_code(code.ok() ? code.value() : 1);
+  });
 }
 
 static const Registration registration(add_stats);

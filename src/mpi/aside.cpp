@@ -1,5 +1,6 @@
 #include "mpi/aside.h"
 
+#include "base/clock.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
 #include "mpi/pointers.h"
@@ -77,7 +78,8 @@ std::shared_ptr<File> logged_file(Handle& handle) {
   return file && file->ever_logged() ? file : nullptr;
 }
 
-int step_aside(Handle& handle) {
+int step_aside(Handle& handle, const char* reason) {
+  const uint64_t begin = monotonic_ns();
   handle.team.barrier();
   const Status drained = handle.file->drain();
   const int worst = handle.team.worst(error_class(drained));
@@ -88,6 +90,8 @@ int step_aside(Handle& handle) {
   const int code = set_library_view(handle);
   handle.file->forget_cache();
   handle.logs = false;
+  if (reason != nullptr) Process::instance().note_file(handle.path, reason);
+  count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
   return raise_code(handle, code);
 }
 

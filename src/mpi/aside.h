@@ -8,9 +8,9 @@
 namespace pmio {
 
 // Collective: drains, gives the library's handle the view and the pointers of this one, and hands on from now
-// on. On an error, the same on all ranks, the handle logs as before; the error has been through the error
-// handler.
-int step_aside(Handle& handle);
+// on. reason: in a few words, for the statistics; null: none. On an error, the same on all ranks, the handle
+// logs as before; the error has been through the error handler.
+int step_aside(Handle& handle, const char* reason);
 
 // Collective: on return the file holds all that the handle's ranks have written, and no rank is inside a
 // later call. MPI's code, the same on all ranks but for its class; errors have been through the error

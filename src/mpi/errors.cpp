@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <set>
 
+#include "mpi/process.h"
+
 namespace pmio {
 
 int error_class(const Status& status) {
@@ -48,7 +50,8 @@ void complain_once(const std::string& text) {
   static std::mutex& mutex = *new std::mutex;
   static std::set<std::string>& said = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
-  if (said.insert(text).second) std::fprintf(stderr, "pmio: %s\n", text.c_str());
+  if (said.insert(text).second && Process::instance().first_to_say(text))
+    std::fprintf(stderr, "pmio: %s\n", text.c_str());
 }
 
 }  // namespace pmio

@@ -15,7 +15,8 @@ int raise_error(Handle& handle, const Status& status);
 // The same for an error of the program's: no line on stderr, as from the MPI library.
 int raise_code(Handle& handle, int code);
 
-// "pmio: text" on stderr, once per process and text.
+// "pmio: text" on stderr, once per text and node, where the ranks of the job share memory
+// (node/rendezvous.h); else, and before MPI_Init has returned, once per process.
 void complain_once(const std::string& text);
 
 }  // namespace pmio

@@ -41,6 +41,7 @@ struct Handle {
   std::shared_ptr<File> file;         // null where the handle never logged
   int64_t largest_bytes = INT64_MAX;  // TargetFile::largest_bytes, where it may write
   std::atomic<bool> logs{false};
+  std::string why_not;  // in a few words, where this rank is a reason why it never logged, or all ranks are
 
   // Where it never logged: the file that was opened, if it could be told, and Process::files_logged of a
   // moment before no log of that file was found. 0 is such a moment for all files.

@@ -198,6 +198,7 @@ int open_in_library(MPI_Comm comm, const char* filename, int amode, MPI_Info inf
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   Process& process = Process::instance();
   if (!process.can_log() || fh == nullptr || is_wrong(comm, filename, amode)) {
+    if (!process.can_log()) process.note_unlogged_file(filename);
     return next_functions.File_open.next()(comm, filename, amode, info, fh);
   }
   const auto begin = monotonic_ns();
@@ -215,13 +216,18 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->name = without_prefix(filename);
   handle->path = absolute_path(filename);
   // With those for which it failed: they are waited for, and not all may have failed.
-  if ((amode & MPI_MODE_SEQUENTIAL) == 0) start_logging(*handle, comm, opened);
+  if ((amode & MPI_MODE_SEQUENTIAL) == 0)
+    start_logging(*handle, comm, opened);
+  else
+    handle->why_not = "MPI_MODE_SEQUENTIAL";
   if (!opened) {
     if (made) unmake(filename);
     return code;
   }
   handle->real = *fh;
   DeviceMemory::look_for_libraries();
+  if (handle->logs || !handle->why_not.empty())
+    process.note_file(handle->path.empty() ? handle->name : handle->path, handle->why_not);
   if (!handle->logs) handle->identity = identity_at(handle->path);
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);

@@ -2,8 +2,11 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "base/clock.h"
 #include "medium/default_directory.h"
 #include "mpi/agree.h"
 #include "mpi/aside.h"
@@ -11,6 +14,7 @@
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
 #include "mpi/summary.h"
+#include "preload/names.h"
 
 namespace pmio {
 namespace {
@@ -19,7 +23,7 @@ namespace {
 // the program has forgotten to close is at least complete.
 void leave_open_files_to_library() {
   for (Handle* handle : logging_handles()) {
-    (void)step_aside(*handle);  // an error has been said
+    (void)step_aside(*handle, nullptr);  // an error has been said
   }
   drop_handles();
 }
@@ -69,7 +73,10 @@ Process& Process::instance() {
 }
 
 void Process::start() {
+  start_realtime_ns_ = realtime_ns();
+  start_ns_ = monotonic_ns();
   if (!bind_mpi_library()) {
+    if (pmio_is_first_rank() == 0) return;
     complain_once(
         "this library is for another MPI than the program's, or that lacks functions that pmio needs; the "
         "program runs on without the log: see 'pmio doctor'");
@@ -80,12 +87,14 @@ void Process::start() {
   int level = MPI_THREAD_SINGLE;
   mpi().Query_thread(&level);
   const Hints hints = site_hints(rank_ == 0);
-  const int wanted[3] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes),
-                         level == MPI_THREAD_MULTIPLE ? 0 : 1};
-  int all_want[3] = {0, 0, 0};
-  mpi().Allreduce(wanted, all_want, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const int wanted[4] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes),
+                         level == MPI_THREAD_MULTIPLE ? 0 : 1, -hints.stats};
+  int all_want[4] = {0, 0, 0, 0};
+  mpi().Allreduce(wanted, all_want, 4, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  stats_level_ = -all_want[3];
   threads_at_once_ = all_want[2] == 0;
   across_nodes_ = static_cast<AcrossNodes>(all_want[1]);
+  why_not_ = all_want[0] == 0 ? "PMIO_MODE=off" : "PMIO_ACROSS_NODES=off";
   can_log_ = all_want[0] != 0 && meet_node() && make_comm();
 }
 
@@ -163,6 +172,7 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_ = hints;
   hints_.directory = job_->options().directory;
   hints_.log_bytes = log_bytes;
+  (void)announce_statistics(hints_.directory, facts());  // what cannot be kept is said at the end
   joined_.store(job_.get(), std::memory_order_release);
   return job_.get();
 }
@@ -172,6 +182,10 @@ std::optional<uint64_t> Process::files_logged() const {
   if (!rendezvous_ || spans_nodes_) return std::nullopt;
   // Acquire: what was logged before the count was raised is there for those who look for it now.
   return rendezvous_->files_logged().load(std::memory_order_acquire);
+}
+
+bool Process::first_to_say(const std::string& text) const {
+  return !rendezvous_ || rendezvous_->first_to_say(text);
 }
 
 Job* Process::joined_or_wanted(const Hints& hints) {
@@ -192,10 +206,14 @@ Hints Process::job_hints() {
   return hints_;
 }
 
+void Process::note_unlogged_file(const char* name) {
+  if (stats_level_ > 0 && name != nullptr) files_.add(name, why_not_);
+}
+
 void Process::finish() {
-  if (!can_log_) return;
+  if (!can_log_) return report(std::exchange(stats_level_, 0));
   can_log_ = false;
-  const int mine = hints_.stats;
+  const int mine = std::max(hints_.stats, stats_level_);
   int level = 0;
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
@@ -210,18 +228,23 @@ void Process::finish() {
   job_.reset();
 }
 
+RunFacts Process::facts() const {
+  RunFacts facts = run_facts(rank_, ranks_);
+  facts.job = id_;
+  facts.log_directory = job_->options().directory;
+  facts.medium = medium_kind_name(job_->medium().kind());
+  facts.start_realtime_ns = start_realtime_ns_;
+  facts.wall_ns = monotonic_ns() - start_ns_;
+  return facts;
+}
+
 void Process::report(int stats_level) {
-  static const Counters none;
   Job* job = joined();
   if (job != nullptr) {
-    RunFacts facts = run_facts(rank_, ranks_);
-    facts.job = id_;
-    facts.log_directory = job->options().directory;
-    facts.medium = medium_kind_name(job->medium().kind());
-    const Status written = write_statistics(facts.log_directory, facts, job->counters());
+    const Status written = write_statistics(job->options().directory, facts(), job->counters(), files_);
     if (!written.ok()) complain_once("statistics are not kept: " + written.message());
   }
-  if (stats_level > 0) print_summary(job != nullptr ? job->counters() : none, rank_, ranks_);
+  if (stats_level > 0) print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
 }
 
 int init(int* argc, char*** argv) {

@@ -9,12 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cluster/cluster.h"
 #include "mpi/hints.h"
 #include "node/job.h"
 #include "node/rendezvous.h"
+#include "stats/counters.h"
 #include "view/mpi_compat.h"
 
 namespace pmio {
@@ -30,6 +32,11 @@ class Process {
 
   // The same on all ranks: MPI_Init was seen and PMIO_MODE is not off.
   bool can_log() const { return can_log_; }
+
+  // What was opened, for what is said at the end. reason: why it is not logged; empty: it is.
+  void note_file(const std::string& path, std::string_view reason) { files_.add(path, reason); }
+  // The same for a file that is opened while nothing can be logged at all.
+  void note_unlogged_file(const char* name);
 
   // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
   // join_nodes comes before everything else.
@@ -59,6 +66,8 @@ class Process {
   Job* joined_or_wanted(const Hints& hints);
   // Rendezvous::files_logged; nothing where the ranks share no memory.
   std::optional<uint64_t> files_logged() const;
+  // Rendezvous::first_to_say; true where the ranks share no memory.
+  bool first_to_say(const std::string& text) const;
   // What the job was joined with, for MPI_File_get_info.
   Hints job_hints();
 
@@ -72,9 +81,14 @@ class Process {
   Status reach_nodes();
   bool all_go_on(const Status& status);
   Status start_cluster(const Hints& hints, const PeerToken& token);
+  RunFacts facts() const;
   void report(int stats_level);
 
   bool can_log_ = false;
+  const char* why_not_ = "";  // where nothing can be logged
+  int stats_level_ = 0;       // that all ranks know of, as MPI_Init has returned
+  uint64_t start_realtime_ns_ = 0, start_ns_ = 0;
+  FileList files_;
   bool spans_nodes_ = false;
   AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
   bool threads_at_once_ = false;

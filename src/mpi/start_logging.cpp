@@ -50,7 +50,8 @@ struct Attempt {
   int64_t last_call = 0;  // File::last_call
   int64_t cut = 0;        // File::cut
   int64_t finished_cut = 0;
-  Status misconfigured;  // a reason that the user should hear
+  Status misconfigured;      // a reason that the user should hear
+  const char* why_not = "";  // where this rank cannot: Handle::why_not
 };
 
 Status bring_in_pending(const Job& job, const std::string& path) {
@@ -75,19 +76,25 @@ bool can_span_nodes(const Handle& handle, File& file) {
 
 Attempt attempt(Handle& handle, Cluster* cluster) {
   Attempt result;
+  result.why_not = handle.hints.mode == Mode::off ? "pmio_mode=off" : "a name that may be two files'";
   if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
-  if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path))
+  if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path)) {
+    result.why_not = "its file system is untried: pmio_mode=log";
     return result;
+  }
   Result<Job*> job = Process::instance().job(handle.hints);
   if (!job.ok()) {
+    result.why_not = "there is no log";
     result.misconfigured = job.status();
     return result;
   }
   if (handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node())) {
     // Before anybody logs: what a dead job left for this file is older than what is written from here on.
+    result.why_not = "a dead job's log of it is left";
     result.misconfigured = bring_in_pending(*job.value(), handle.path);
     if (!result.misconfigured.ok()) return result;
   }
+  result.why_not = "too few file descriptors";
   result.misconfigured = job.value()->require_descriptors();
   if (!result.misconfigured.ok()) return result;
   Job::OpenOptions options;
@@ -99,13 +106,18 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
   if (!file.ok()) {
     // invalid: not a regular file, and access: writable but not readable, say; nobody needs to hear of these.
     const Code code = file.status().code();
+    result.why_not = code == Code::invalid  ? "not a regular file"
+                     : code == Code::access ? "may not be read and written"
+                                            : "cannot be opened for the log";
     if (code != Code::invalid && code != Code::access) result.misconfigured = file.status();
     return result;
   }
   if (cluster != nullptr && !can_span_nodes(handle, *file.value())) {
     (void)file.value()->release();
+    result.why_not = handle.can_write() ? "open without the log, or by threads at once" : "only read";
     return result;
   }
+  result.why_not = "its size cannot be told";
   const Result<uint64_t> size = file.value()->size_bytes_here();
   if (!size.ok()) return result;
   if (cluster != nullptr) {
@@ -124,6 +136,7 @@ Attempt try_attempt(Handle& handle, Cluster* cluster) {
     return attempt(handle, cluster);
   } catch (const std::bad_alloc&) {
     Attempt none;
+    none.why_not = "not enough memory";
     none.misconfigured = Status(Code::io, "not enough memory for the log", ENOMEM);
     return none;
   }
@@ -230,6 +243,22 @@ bool all_join_nodes(File& file, const Agreement& all, MPI_Comm comm) {
   return on_all_ranks(joined.ok(), comm);
 }
 
+// Collective, where the ranks are on several nodes. False: the file is not logged.
+bool span_nodes(Handle& handle, MPI_Comm comm, bool opened, Cluster** cluster) {
+  handle.why_not = "not opened by all ranks, of several nodes";
+  if (!all_ranks_of_the_job(comm)) return false;
+  const bool off = handle.hints.mode == Mode::off;
+  const bool suits = opened && !off && seen_by_other_nodes(handle);
+  const bool all_suit = on_all_ranks(suits, comm);
+  if (all_suit) *cluster = Process::instance().join_nodes(handle.hints);
+  handle.why_not = *cluster != nullptr ? ""
+                   : all_suit          ? "the nodes do not reach each other"
+                   : off               ? "pmio_mode=off"
+                   : suits             ? ""
+                                       : "file system: pmio_across_nodes";
+  return *cluster != nullptr;
+}
+
 // With all that the ranks have agreed on.
 void begin_logging(Handle& handle, const Agreement& all) {
   if (handle.can_write()) handle.largest_bytes = handle.file->target().largest_bytes();
@@ -249,14 +278,11 @@ void begin_logging(Handle& handle, const Agreement& all) {
 
 void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
   const std::vector<int> in_world = handle.ranks == 1 ? std::vector<int>(1) : ranks_of(comm);
+  handle.why_not = "ranks of another MPI_COMM_WORLD";
   if (in_world.empty()) return;
+  handle.why_not = "";
   Cluster* cluster = nullptr;
-  if (Process::instance().spans_nodes()) {
-    if (!all_ranks_of_the_job(comm)) return;
-    const bool suits = opened && handle.hints.mode != Mode::off && seen_by_other_nodes(handle);
-    if (on_all_ranks(suits, comm)) cluster = Process::instance().join_nodes(handle.hints);
-    if (cluster == nullptr) return;
-  }
+  if (Process::instance().spans_nodes() && !span_nodes(handle, comm, opened, &cluster)) return;
   Attempt mine = opened ? try_attempt(handle, cluster) : Attempt();
   const Agreement all = agree(handle, comm, mine);
   if (all.tells == handle.rank) {
@@ -268,12 +294,14 @@ void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
                   "' is not the same file on all nodes; the program runs on without the log for it");
   }
   if (all.cannot != kNobody || other_files) {
+    handle.why_not = other_files ? "not the same file on all nodes" : mine.file ? "" : mine.why_not;
     if (mine.file) (void)mine.file->release();  // nothing was logged through it
     if (Job* job = Process::instance().joined(); job != nullptr && opened)
       count(job->counters().files_passed_through);
     return;
   }
   if (cluster != nullptr && !all_join_nodes(*mine.file, all, comm)) {
+    handle.why_not = "its nodes could not note it";
     (void)mine.file->release();
     return;
   }

@@ -1,14 +1,16 @@
-// The table that PMIO_STATS=1 prints at MPI_Finalize: a line per rank, Cray's level 1.
+// What --stats (PMIO_STATS=1) prints at MPI_Finalize: one line that says which files were logged, always;
+// and, where one was, a table with a line per rank, Cray's level 1, in 80 columns.
 #pragma once
 
 #include "stats/counters.h"
 
 namespace pmio {
 
-// Program and MPI library of this process; the caller fills in the rest.
+// What is known of this process without a job; the caller fills in the rest.
 RunFacts run_facts(int rank, int ranks);
 
-// Collective over MPI_COMM_WORLD; rank 0 prints to stderr.
-void print_summary(const Counters& counters, int rank, int ranks);
+// Collective over MPI_COMM_WORLD; rank 0 prints to stderr. counters: null, on all ranks or on some, where no
+// file was logged.
+void print_summary(const Counters* counters, const FileList& files, int rank, int ranks);
 
 }  // namespace pmio

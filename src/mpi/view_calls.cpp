@@ -13,8 +13,8 @@ namespace {
 
 // All ranks must call, since the library's set_view is collective; it may still refuse the view, on this rank
 // or on all.
-Answer leave_view_to_library(Handle& handle) {
-  if (const int code = step_aside(handle); code != MPI_SUCCESS) return code;
+Answer leave_to_library(Handle& handle, const char* reason) {
+  if (const int code = step_aside(handle, reason); code != MPI_SUCCESS) return code;
   return std::nullopt;
 }
 
@@ -66,7 +66,8 @@ Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Da
   if (is_wrong(etype, filetype, datarep)) return std::nullopt;
   // Not left to the library: Open MPI would take it.
   if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
-  if (leave) return leave_view_to_library(handle);
+  if (leave)
+    return leave_to_library(handle, view.ok() ? "a view that overlaps itself" : "data representation");
   if (!view.ok()) return raise_code(handle, error_class(view.status()));
   HeldType held_etype(etype), held_filetype(filetype);
   handle.view = std::move(view.value());
@@ -95,7 +96,7 @@ Answer file_set_atomicity(Handle& handle, int flag) {
   int64_t most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
   (void)handle.team.largest(most);
   if (most[0] != 0 && most[1] != 0) return raise_code(handle, MPI_ERR_ARG);
-  return flag != 0 ? leave_view_to_library(handle) : std::nullopt;
+  return flag != 0 ? leave_to_library(handle, "atomic mode") : std::nullopt;
 }
 
 Answer file_set_info(Handle& handle, MPI_Info info) {

@@ -1,6 +1,7 @@
 // Appending to this rank's log: the hot path. No communication, no lock that another rank could hold, no
 // system call and no allocation, but when a segment is full.
 #include <algorithm>
+#include <utility>
 
 #include "base/atomic_max.h"
 #include "base/clock.h"
@@ -14,10 +15,8 @@ namespace pmio {
 // A segment with less room than this is closed rather than filled up with a fragment.
 constexpr uint64_t kLeastRoom = 256;
 
-static bool sampled(const AppendTally& appends) { return appends.calls % kSampled == 0; }
-
 void File::Impl::tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) {
-  if (sampled(appends)) appends.sampled_ns += monotonic_ns() - begin_ns;
+  appends.timer.done(bytes, begin_ns);
   appends.calls++;
   appends.bytes += bytes;
   appends.collective += call.independent ? 0 : 1;
@@ -31,10 +30,10 @@ uint64_t File::Impl::next_stamp() {
   return last_stamp = call_stamp(std::min(call, kLastCall), 0);
 }
 
-// When the call that has just taken its stamp began, for tally.
-uint64_t File::Impl::begin_ns() const {
+// When the call that has just taken its stamp began, for tally; 0 where that does not want to know.
+uint64_t File::Impl::begin_ns(uint64_t bytes) const {
   if (neighbours == nullptr) return last_stamp;
-  return sampled(appends) ? monotonic_ns() : 0;
+  return appends.timer.due(bytes) ? monotonic_ns() : 0;
 }
 
 Status File::Impl::publish(uint64_t stamp, uint64_t end) {
@@ -105,6 +104,7 @@ bool File::Impl::has_room() const { return open && owned.back().writer.room_byte
 Status File::Impl::make_room(bool* held_up) {
   if (has_room()) [[likely]]
     return {};
+  appends.timer.slow();
   seal();
   *held_up = neighbours != nullptr && stamp_calls(last_stamp) >= kLastCall;  // no later stamps
   return *held_up ? Status() : new_segment(held_up);
@@ -129,20 +129,46 @@ Status File::Impl::free_a_cell(bool* held_up) {
   return {};
 }
 
+namespace {
+
+// For a segment, while there is none that is free.
+class WaitForRoom {
+ public:
+  explicit WaitForRoom(Counters& counters) : counters_(counters) {}
+  ~WaitForRoom() { over(); }
+  WaitForRoom(const WaitForRoom&) = delete;
+  WaitForRoom& operator=(const WaitForRoom&) = delete;
+  void begin() {
+    if (from_ == 0) from_ = monotonic_ns();
+  }
+  void over() {
+    if (from_ != 0) count(counters_.append_wait_ns, monotonic_ns() - std::exchange(from_, 0));
+  }
+
+ private:
+  Counters& counters_;
+  uint64_t from_ = 0;
+};
+
+}  // namespace
+
 Status File::Impl::new_segment(bool* held_up) {
-  if (!free_cell()) PMIO_TRY(free_a_cell(held_up));
+  WaitForRoom wait(job->counters);
+  if (!free_cell()) {
+    wait.begin();
+    PMIO_TRY(free_a_cell(held_up));
+  }
   if (*held_up) return {};
-  uint64_t waited_from = 0;
   for (;;) {
     const uint64_t releases = job->pool->releases();
     auto segment = job->acquire_segment();
     if (segment.ok()) {
-      if (waited_from != 0) count(job->counters.append_wait_ns, monotonic_ns() - waited_from);
+      wait.over();
       if (job->background) job->background->wake();
       return attach_segment(*segment);
     }
     if (segment.status().code() != Code::no_space) return segment.status();
-    if (waited_from == 0) waited_from = monotonic_ns();
+    wait.begin();
     if (free_oldest_drained()) continue;
     // Back-pressure: nothing is drained yet, so this rank drains (or helps who is draining) before it goes
     // on.
@@ -166,18 +192,22 @@ Status File::Impl::new_segment(bool* held_up) {
 Status File::Impl::find_room(bool* found) {
   *found = has_room();
   if (*found) return {};
+  appends.timer.slow();
   seal();
+  WaitForRoom wait(job->counters);
   for (bool drained = false;; drained = true) {
     const bool has_cell = free_cell().has_value();
     if (has_cell) {
       auto segment = job->acquire_segment();
       if (segment.ok()) {
         *found = true;
+        wait.over();
         if (job->background) job->background->wake();
         return attach_segment(*segment);
       }
       if (segment.status().code() != Code::no_space) return segment.status();
     }
+    wait.begin();
     if (free_oldest_drained() || (has_cell && job->recycle_elsewhere(*this))) continue;
     if (drained) return {};
     PMIO_TRY(job->drain_all());
@@ -216,6 +246,7 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
       job->options.files_logged->fetch_add(1, std::memory_order_release);
   }
   owned.push_back(Owned{segment, std::move(writer).value(), free_cell});
+  job->note_fill();
   open = true;
   declare_all();
   return {};
@@ -250,6 +281,17 @@ void File::Impl::detach(size_t position) {
   job->pool->release(gone.segment);
 }
 
+uint32_t File::Impl::undrained_segments() const {
+  uint32_t segments = 0;
+  for (uint32_t i = 0; i < cell->cells.load(std::memory_order_acquire); i++) {
+    const SegmentCell& shared = cell->segments[i];
+    if (shared.salt.load(std::memory_order_acquire) == 0) continue;
+    const auto drained = shared.drained.load(std::memory_order_relaxed);
+    segments += drained == 0 || drained < shared.published.load(std::memory_order_relaxed);
+  }
+  return segments;
+}
+
 bool File::Impl::free_oldest_drained() {
   for (size_t i = 0; i < owned.size(); i++) {
     const SegmentCell& shared = cell->segments[owned[i].cell];
@@ -267,7 +309,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
-  const uint64_t begin_ns = impl.begin_ns();
+  const uint64_t begin_ns = impl.begin_ns(bytes);
   for (uint64_t left = bytes; left > 0;) {
     bool held_up = false;
     PMIO_TRY(impl.make_room(&held_up));
@@ -298,7 +340,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   if (bytes == 0) return {};
   std::lock_guard lock(impl.append_mutex);
   const uint64_t stamp = impl.next_stamp();
-  const uint64_t begin_ns = impl.begin_ns();
+  const uint64_t begin_ns = impl.begin_ns(bytes);
   uint64_t end = 0;
   for (uint64_t left = bytes; left > 0;) {
     if (!impl.has_room()) {

@@ -23,7 +23,8 @@ void File::Impl::add_up() {
     count(all.append_records, tally.records);
     count(all.collective_writes, tally.collective);
     count(all.independent_writes, tally.calls - tally.collective);
-    count(all.append_ns, tally.sampled_ns * kSampled);
+    count(all.append_ns, tally.timer.total_ns());
+    count(all.append_timed_calls, tally.timer.timed_calls());
   }
   {
     std::lock_guard lock(read_mutex);
@@ -34,7 +35,8 @@ void File::Impl::add_up() {
     count(all.read_bytes, tally.bytes);
     count(all.read_log_bytes, tally.log_bytes);
     count(all.read_file_bytes, tally.file_bytes);
-    count(all.read_ns, tally.sampled_ns * kSampled);
+    count(all.read_ns, tally.timer.total_ns());
+    count(all.read_timed_calls, tally.timer.timed_calls());
   }
   IoCounters& io = target->counters();
   std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};

@@ -24,6 +24,7 @@
 #include "node/neighbours.h"
 #include "node/pool.h"
 #include "node/survey.h"
+#include "stats/call_timer.h"
 
 namespace pmio {
 
@@ -71,9 +72,12 @@ struct Job::Impl {
   // files_mutex held. The file that rests, with the target that has been opened for it; nullptr: none does.
   std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
                              std::unique_ptr<TargetFile>& target);
-  bool recycle_any();           // frees one of any open file; no append lock held
-  void shrink_log();            // gives back what of it is in memory and free, or can be
-  bool recycle_resting();       // frees a segment of a file that rests
+  bool recycle_any();      // frees one of any open file; no append lock held
+  void shrink_log();       // gives back what of it is in memory and free, or can be
+  bool recycle_resting();  // frees a segment of a file that rests
+  // The most of this rank's log so far that was not in files, for the statistics. A file's append lock may be
+  // held.
+  void note_fill();
   uint32_t resting_segments();  // as far as nobody is just freeing them
   Result<SegmentPool::Segment*> acquire_segment();
   // Drains all files of this process.
@@ -105,13 +109,13 @@ struct Job::Impl {
 };
 
 // What the hot paths count, under the lock that they hold anyway; added to the process's counters at the end.
-// Times are taken of every kSampled-th call: a look at the clock costs as much as copying half a kilobyte.
-constexpr uint64_t kSampled = 16;
 struct AppendTally {
-  uint64_t calls = 0, collective = 0, bytes = 0, records = 0, sampled_ns = 0;
+  uint64_t calls = 0, collective = 0, bytes = 0, records = 0;
+  CallTimer timer;
 };
 struct ReadTally {
-  uint64_t calls = 0, collective = 0, bytes = 0, log_bytes = 0, file_bytes = 0, sampled_ns = 0;
+  uint64_t calls = 0, collective = 0, bytes = 0, log_bytes = 0, file_bytes = 0;
+  CallTimer timer;
 };
 
 struct File::Impl {
@@ -208,7 +212,7 @@ struct File::Impl {
   void others_know(const std::optional<FileState>& state);
   void add_up();  // the tallies and the target's system calls become the process's
   uint64_t next_stamp();
-  uint64_t begin_ns() const;
+  uint64_t begin_ns(uint64_t bytes) const;
   void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call
   bool has_room() const;
   // append_mutex held; on return owned.back() has room. *held_up, across nodes only: it has not. Other files
@@ -220,8 +224,9 @@ struct File::Impl {
   Status free_a_cell(bool* held_up);
   // The same of several nodes, without waiting for other nodes' ranks.
   Status find_room(bool* found);
-  bool free_oldest_drained();    // append_mutex held
-  void detach(size_t position);  // gives owned[position] back
+  uint32_t undrained_segments() const;  // of this rank, one that is empty yet among them
+  bool free_oldest_drained();           // append_mutex held
+  void detach(size_t position);         // gives owned[position] back
   Status attach_segment(SegmentPool::Segment* segment);
   void note(uint64_t begin, uint64_t end);  // that a record has been appended
   static void note_begin(SegmentCell& segment, uint64_t begin);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/atomic_max.h"
+#include "base/clock.h"
 #include "log/call_stamp.h"
 #include "node/file_impl.h"
 
@@ -115,7 +116,10 @@ Status File::Impl::log_independent(PatternCursor& file, PatternCursor& memory, c
   const Vector where = ahead.next(std::min(bytes, writer.room_bytes()));
   if (last_window(where) - first_window(where) >= kMostWindows) return {};
   for (int questions = 0; questions <= kMostQuestions; questions++) {
-    if (questions > 0) PMIO_TRY(ask_for_leases(file, bytes));
+    if (questions > 0) {
+      appends.timer.slow();
+      PMIO_TRY(ask_for_leases(file, bytes));
+    }
     const Announcement announced(*cell);
     if (!holds_leases(where)) continue;
     const std::optional<CallStamp> stamp = independent_stamp();
@@ -143,14 +147,20 @@ Status File::write_independent(PatternCursor& file, PatternCursor& memory, const
   // Else the numbers of other threads' collective calls say nothing of what came before this write.
   if (!impl.job->options.threads_at_once) {
     const std::lock_guard lock(impl.append_mutex);
-    const uint64_t begin_ns = impl.begin_ns();
+    const uint64_t begin_ns = impl.begin_ns(bytes);
     for (uint64_t logged = 0; left > 0; left -= logged) {
       PMIO_TRY(impl.log_independent(file, memory, buffer, left, call, &logged));
       if (logged == 0) break;
     }
     if (left < bytes) impl.tally(bytes - left, begin_ns, call);
   }
-  return left > 0 ? impl.write_through(file, memory, buffer, left) : Status();
+  if (left == 0) return {};
+  const uint64_t begin_ns = monotonic_ns();
+  PMIO_TRY(impl.write_through(file, memory, buffer, left));
+  count(impl.job->counters.direct_calls);
+  count(impl.job->counters.direct_bytes, left);
+  count(impl.job->counters.direct_ns, monotonic_ns() - begin_ns);
+  return {};
 }
 
 }  // namespace pmio

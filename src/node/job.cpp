@@ -14,6 +14,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/atomic_max.h"
 #include "base/file_descriptor.h"
 #include "log/last_seen.h"
 #include "medium/job_name.h"
@@ -209,6 +210,13 @@ bool Job::Impl::recycle_elsewhere(const File::Impl& own) {
     if (lock.owns_lock() && file->impl_->free_oldest_drained()) return true;
   }
   return false;
+}
+
+void Job::Impl::note_fill() {
+  uint64_t segments = 0;
+  for (const auto& file : open_files()) segments += file->impl_->undrained_segments();
+  raise_to(counters.log_peak_bytes, segments * pool->segment_bytes());
+  raise_to(counters.log_capacity_bytes, uint64_t{pool->limit()} * pool->segment_bytes());
 }
 
 Status Job::Impl::drain_all() {

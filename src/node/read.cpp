@@ -153,27 +153,34 @@ Result<uint64_t> File::size_bytes() {
   return std::max(*here, elsewhere);
 }
 
-// A read's count, and the time of some: made under read_mutex.
+// A read's count and time: made under read_mutex. begin_ns: when it began, if it has been slow since, or 0.
 class ReadCount {
  public:
-  ReadCount(ReadTally& reads, bool collective)
-      : reads_(reads), start_(reads.calls++ % kSampled == 0 ? monotonic_ns() : 0) {
+  ReadCount(ReadTally& reads, bool collective, uint64_t bytes, uint64_t begin_ns)
+      : reads_(reads), bytes_(bytes), begin_ns_(begin_ns) {
+    if (begin_ns != 0)
+      reads.timer.slow();
+    else if (reads.timer.due(bytes))
+      begin_ns_ = monotonic_ns();
+    reads.calls++;
     reads.collective += collective;
   }
-  void done(uint64_t bytes) const {
-    reads_.bytes += bytes;
-    if (start_ != 0) reads_.sampled_ns += monotonic_ns() - start_;
+  void done(uint64_t got) const {
+    reads_.bytes += got;
+    reads_.timer.done(bytes_, begin_ns_);
   }
 
  private:
   ReadTally& reads_;
-  uint64_t start_;
+  const uint64_t bytes_;
+  uint64_t begin_ns_;
 };
 
 Status File::Impl::read_target(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got,
                                bool collective) {
+  const uint64_t begin_ns = monotonic_ns();
   std::lock_guard lock(read_mutex);
-  const ReadCount read_count(reads, collective);
+  const ReadCount read_count(reads, collective, bytes, begin_ns);
   PMIO_TRY(target->read(offset, data, bytes, got));
   reads.file_bytes += *got;
   read_count.done(*got);
@@ -185,7 +192,9 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
   *got = 0;
   if (!ever_logged()) return impl.read_target(offset, data, bytes, got, collective);
   uint64_t n = bytes;
+  uint64_t begin_ns = 0;
   if (spans_nodes()) {
+    begin_ns = monotonic_ns();
     uint64_t end = 0;
     const Vector range{static_cast<int64_t>(offset), bytes, 0, 1};
     PMIO_TRY(impl.meet_nodes({&range, 1}, false, &end));
@@ -196,6 +205,7 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
     }
     n = offset >= end ? 0 : std::min(bytes, end - offset);
   } else if (offset + bytes > impl.noted_end()) {  // else the end of the file need not be asked for
+    begin_ns = monotonic_ns();
     auto size = size_bytes();
     if (!size.ok()) return size.status();
     n = offset >= *size ? 0 : std::min(bytes, *size - offset);
@@ -203,7 +213,7 @@ Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* go
   std::unique_lock lock(impl.read_mutex);
   // Comes from memory while the log is searched.
   prefetch_to_write(impl.destinations.next(data, bytes), bytes);
-  const ReadCount read_count(impl.reads, collective);
+  const ReadCount read_count(impl.reads, collective, bytes, begin_ns);
   PMIO_TRY(impl.read_contiguous(offset, data, n));
   *got = n;
   read_count.done(n);
@@ -215,6 +225,7 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
   Impl& impl = *impl_;
   *got = 0;
   uint64_t size = 0;
+  const uint64_t begin_ns = monotonic_ns();
   if (spans_nodes()) {
     PMIO_TRY(impl.meet_nodes(file, bytes, &size));
     auto here = size_bytes_here();
@@ -226,7 +237,7 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
     size = *known;
   }
   std::unique_lock lock(impl.read_mutex);
-  const ReadCount read_count(impl.reads, collective);
+  const ReadCount read_count(impl.reads, collective, bytes, begin_ns);
   PMIO_TRY(impl.read_views(file, memory, buffer, bytes, size, got));
   read_count.done(*got);
   return impl.end_read(lock);

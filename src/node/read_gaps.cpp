@@ -50,6 +50,7 @@ size_t near_gaps(const std::vector<Interval>& gaps, size_t first) {
 Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
   list_gaps(covered, a, b, &gaps);
   if (gaps.empty()) return {};
+  reads.timer.slow();
   FreshReader* fresh = nullptr;
   std::optional<ReadingOver> announced;
   // A file that nobody can write is read as without pmio.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -16,11 +17,14 @@
 
 namespace pmio {
 
+constexpr size_t kSaid = 256;  // texts that are remembered
+
 struct Rendezvous::Memory {
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
   alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards the rest
-  JobPlace place;                                  // of inode 0: nobody has said
-  char directory[PATH_MAX];                        // empty: nobody has joined
+  std::atomic<uint64_t> said[kSaid];  // of what was said, a hash each; 0: none. Guarded by nothing
+  JobPlace place;                     // of inode 0: nobody has said
+  char directory[PATH_MAX];           // empty: nobody has joined
 };
 
 static std::string name_of(uint64_t job) { return "/pmio-" + job_name(job); }
@@ -64,6 +68,29 @@ void Rendezvous::remove_name(uint64_t job) { shm_unlink(name_of(job).c_str()); }
 Rendezvous::~Rendezvous() { munmap(memory_, sizeof(Memory)); }
 
 std::atomic<uint64_t>& Rendezvous::files_logged() { return memory_->files_logged; }
+
+// FNV-1a, without the numbers of a segment's name: "seg-3-0" is rank 3's.
+static uint64_t hash_of(std::string_view text) {
+  constexpr std::string_view kSegment = "seg-";
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t at = 0; at < text.size(); at++) {
+    hash = (hash ^ static_cast<unsigned char>(text[at])) * 0x100000001b3;
+    if (text.substr(0, at + 1).ends_with(kSegment))
+      while (at + 1 < text.size() && (isdigit(text[at + 1]) != 0 || text[at + 1] == '-')) at++;
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+bool Rendezvous::first_to_say(std::string_view text) {
+  const uint64_t hash = hash_of(text);
+  for (size_t i = 0; i < kSaid; i++) {
+    std::atomic<uint64_t>& entry = memory_->said[(hash + i) % kSaid];
+    uint64_t known = entry.load(std::memory_order_relaxed);
+    if (known == 0 && entry.compare_exchange_strong(known, hash, std::memory_order_relaxed)) return true;
+    if (known == hash) return false;
+  }
+  return true;
+}
 
 Status Rendezvous::with_directory(const std::string& proposed,
                                   const std::function<Status(const std::string&)>& join) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "node/job.h"
@@ -33,6 +34,12 @@ class Rendezvous {
   // So who learns that a write has returned, by whatever means, reads the raised count; who then looks for
   // logs finds that file's. And who found no log of a file need not look again while the count is the same.
   std::atomic<uint64_t>& files_logged();
+
+  // Whether no process of the job on this node has said this on stderr, nor asked that, so far: then the
+  // caller says it. Names of segments, which are each rank's own, do not make two texts of one. A load and an
+  // atomic exchange; no lock, so that it may be asked on the way out of any failure. Where very much has been
+  // said, true.
+  bool first_to_say(std::string_view text);
 
   // Calls `join` with the log directory of the first process for which it succeeded; with `proposed` where
   // there is none. Others that come meanwhile wait.

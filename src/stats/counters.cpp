@@ -1,10 +1,8 @@
-#include "stats/counters.h"
+#include "stats/write.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 namespace pmio {
-
 namespace {
 
 std::string hexadecimal(uint64_t value) {
@@ -13,24 +11,41 @@ std::string hexadecimal(uint64_t value) {
   return text;
 }
 
+// The name of a program or a file may be any bytes: what is no UTF-8 is replaced, not thrown at a running
+// job.
+std::string text_of(const nlohmann::ordered_json& document) {
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+nlohmann::ordered_json facts_json(const RunFacts& facts) {
+  return {{"format", "pmio-statistics-1"},
+          {"job", hexadecimal(facts.job)},
+          {"rank", facts.rank},
+          {"ranks", facts.ranks},
+          {"program", facts.program},
+          {"mpi", facts.mpi},
+          {"host", facts.host},
+          {"start_realtime_ns", facts.start_realtime_ns},
+          {"wall_ns", facts.wall_ns},
+          {"log_directory", facts.log_directory},
+          {"medium", facts.medium}};
+}
+
 }  // namespace
 
-std::string statistics_json(const RunFacts& facts, const Counters& counters) {
-  nlohmann::ordered_json document;
-  document["format"] = "pmio-statistics-1";
-  document["job"] = hexadecimal(facts.job);
-  document["rank"] = facts.rank;
-  document["ranks"] = facts.ranks;
-  document["program"] = facts.program;
-  document["mpi"] = facts.mpi;
-  document["log_directory"] = facts.log_directory;
-  document["medium"] = facts.medium;
+std::string announcement_json(const RunFacts& facts) { return text_of(facts_json(facts)); }
+
+std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files) {
+  nlohmann::ordered_json document = facts_json(facts);
+  auto& list = document["files"] = nlohmann::ordered_json::array();
+  for (const auto& [path, reason] : files.reasons())
+    list.push_back({{"path", path}, {"logged", reason.empty()}, {"reason", reason}});
+  document["more_opens"] = files.more();
   auto& values = document["counters"];
 #define PMIO_STORE(name) values[#name] = counters.name.load(std::memory_order_relaxed);
   PMIO_COUNTERS(PMIO_STORE)
 #undef PMIO_STORE
-  // The name of a program may be any bytes: what is no UTF-8 is replaced, not thrown at a running job.
-  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return text_of(document);
 }
 
 }  // namespace pmio

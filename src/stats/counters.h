@@ -1,5 +1,7 @@
 // What a process counts and how long its phases took. Plain data, relaxed atomics: counting must not cost.
-// Time-to-log (append_ns) and time-to-file (close_ns and drain_ns beside it) are always told apart.
+// Time-to-log (append_ns, of which append_wait_ns for room, and direct_ns past the log) and time-to-file
+// (these, sync_ns and close_ns; drain_ns runs beside them) are always told apart. append_ns and read_ns:
+// call_timer.h.
 #pragma once
 
 #include <atomic>
@@ -7,6 +9,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "stats/file_list.h"
 
 namespace pmio {
 
@@ -18,7 +21,8 @@ namespace pmio {
   X(drain_rounds) X(drain_windows) X(drain_bytes) X(drain_ns) X(target_writes_1k) X(target_writes_1m) \
   X(target_writes_large) X(target_write_bytes) X(target_write_ns) X(target_reads_1k) X(target_reads_1m) \
   X(target_reads_large) X(target_read_bytes) X(target_read_ns) X(files_opened) X(files_passed_through) \
-  X(open_ns) X(close_ns) X(sync_calls) X(sync_ns) X(handed_on_calls) X(segments_formatted) \
+  X(append_timed_calls) X(read_timed_calls) X(direct_calls) X(direct_bytes) X(direct_ns) X(log_peak_bytes) \
+  X(log_capacity_bytes) X(open_ns) X(close_ns) X(sync_calls) X(sync_ns) X(handed_on_calls) X(segments_formatted) \
   X(segments_recycled)
 // clang-format on
 
@@ -36,11 +40,17 @@ struct RunFacts {  // what a process says of itself in its statistics file
   uint64_t job;
   uint32_t rank, ranks;
   std::string program, mpi, log_directory, medium;
+  std::string host = {};
+  uint64_t start_realtime_ns = 0;  // MPI_Init
+  uint64_t wall_ns = 0;            // since then
 };
 
-// Writes <log directory>/stats-<job id>/rank-<rank>.json; keeps the newest 16 jobs' statistics. Level 1 of
-// Cray's.
-Status write_statistics(const std::string& log_directory, const RunFacts& facts, const Counters& counters);
-std::string statistics_json(const RunFacts& facts, const Counters& counters);
+// Writes <log directory>/stats-<job id>/job.json where the job has no statistics yet, so that it is known of
+// one that is killed; keeps the newest 16 jobs'. By each process, when it joins the job.
+Status announce_statistics(const std::string& log_directory, const RunFacts& facts);
+
+// Writes <log directory>/stats-<job id>/rank-<rank>.json. Level 1 of Cray's.
+Status write_statistics(const std::string& log_directory, const RunFacts& facts, const Counters& counters,
+                        const FileList& files);
 
 }  // namespace pmio

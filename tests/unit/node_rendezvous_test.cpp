@@ -42,6 +42,22 @@ TEST(Rendezvous, TheFirstDirectoryThatCanBeJoinedIsEverybodys) {
   EXPECT_EQ(tried, (std::vector<std::string>{"/a", "/much/longer", "/much/longer", "/much/longer"}));
 }
 
+TEST(Rendezvous, AThingIsSaidOnce) {
+  const uint64_t job = some_job();
+  auto first = Rendezvous::create(job);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  auto second = Rendezvous::open(job);
+  Rendezvous::remove_name(job);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_TRUE((*first)->first_to_say("no room for '/x/seg-0-12': full"));
+  EXPECT_FALSE((*second)->first_to_say("no room for '/x/seg-3-4': full"));
+  EXPECT_TRUE((*second)->first_to_say("no room for '/y/seg-3-4': full"));
+  EXPECT_TRUE((*first)->first_to_say("file.1"));
+  EXPECT_TRUE((*first)->first_to_say("file.2"));
+  for (int i = 0; i < 1000; i++) (*first)->first_to_say(std::to_string(i));
+  EXPECT_TRUE((*second)->first_to_say("much has been said"));
+}
+
 // The same name may lead elsewhere in another rank's container.
 TEST(Rendezvous, AllJoinOnePlace) {
   const uint64_t job = some_job();

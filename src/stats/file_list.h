@@ -1,0 +1,43 @@
+// Which files were opened through MPI-IO, and why those that were not logged were not: by a process while it
+// runs, and of all ranks together for what is said at the end.
+//
+// A file that was logged and then handed on counts as one that was not. Only so many names are kept; the
+// others are counted, as often as they were opened. Threads: any for add; one at a time for the rest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace pmio {
+
+class FileList {
+ public:
+  static constexpr size_t kMost = 1000;
+
+  FileList() = default;
+  FileList(const FileList& other) : reasons_(other.reasons_), more_(other.more_) {}
+
+  // reason: in a few words, why it is not logged; empty: it is. The first one counts.
+  void add(std::string_view path, std::string_view reason);
+  void add(const FileList& other);
+  // By path.
+  const std::map<std::string, std::string, std::less<>>& reasons() const { return reasons_; }
+  uint64_t more() const { return more_; }
+
+  // "3 files logged, 1 not: x.dat (atomic mode)"; several lines where that is too long for one of `columns`.
+  std::string told(size_t columns) const;
+
+  // As a text that another rank can read.
+  std::string packed() const;
+  static FileList unpack(std::string_view text);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string, std::less<>> reasons_;
+  uint64_t more_ = 0;
+};
+
+}  // namespace pmio

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What `pmio run --stats` and `pmio stats` tell is so: times against the program's own clock, system calls against strace,
+files that are not logged with the reason, jobs that were killed."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import harness
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """\
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static MPI_File made(const char* name, int amode, MPI_Info info) {
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | amode, info, &file);
+  return file;
+}
+static void write_all(int calls, int bytes) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char* data = calloc(1, (size_t)bytes);
+  MPI_File file = made("data", MPI_MODE_RDWR, MPI_INFO_NULL);
+  double writing = 0, begin;
+  for (int i = 0; i < calls; i++) {
+    begin = MPI_Wtime();
+    MPI_File_write_at(file, ((MPI_Offset)rank * calls + i) * bytes, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    writing += MPI_Wtime() - begin;
+  }
+  begin = MPI_Wtime();
+  MPI_File_close(&file);
+  printf("writing %.0f closing %.0f\\n", writing * 1e9, (MPI_Wtime() - begin) * 1e9);
+  free(data);
+}
+static void not_logged(void) {
+  MPI_File files[4];
+  MPI_Info off;
+  MPI_Info_create(&off);
+  MPI_Info_set(off, "pmio_mode", "off");
+  files[0] = made("log.dat", MPI_MODE_WRONLY, MPI_INFO_NULL);
+  files[1] = made("x.dat", MPI_MODE_WRONLY, MPI_INFO_NULL);
+  MPI_File_set_atomicity(files[1], 1);
+  files[2] = made("off.dat", MPI_MODE_WRONLY, off);
+  files[3] = made("seq.dat", MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL);
+  for (int i = 0; i < 4; i++) MPI_File_close(&files[i]);
+  MPI_Info_free(&off);
+}
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (strcmp(argv[1], "write") == 0) write_all(atoi(argv[2]), atoi(argv[3]));
+  if (strcmp(argv[1], "files") == 0) not_logged();
+  if (strcmp(argv[1], "killed") == 0) {
+    MPI_File file = made("data", MPI_MODE_RDWR, MPI_INFO_NULL);
+    MPI_File_write(file, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
+    raise(SIGKILL);
+  }
+  return MPI_Finalize();
+}
+"""
+
+
+class Statistics:
+    def __init__(self, build, scratch):
+        self.pmio = build / "bin" / "pmio"
+        self.mpi = harness.choose_mpi(build, None)
+        self.scratch, self.logs = scratch, scratch / "logs"
+        (scratch / "program.c").write_text(PROGRAM)
+        subprocess.run([self.mpi.mpicc, "program.c", "-o", "program"], cwd=scratch, check=True)
+
+    def run(self, *words, ranks=1, wrapper=(), **settings):
+        """What the job said, in a log directory of its own."""
+        shutil.rmtree(self.logs, ignore_errors=True)
+        env = {**harness.environment(self.mpi), "PMIO_REGISTRY": str(self.scratch), **settings}
+        command = [self.mpi.mpiexec, "-n", ranks, *wrapper, self.pmio, "run", "--dir", self.logs, "--stats", "--", self.scratch / "program", *words]
+        done = subprocess.run(
+            [str(word) for word in command], cwd=self.scratch, env=env, capture_output=True, text=True, timeout=120, check=False
+        )
+        for line in done.stderr.splitlines():
+            assert not line.startswith("pmio:") or len(line) <= 80, f"too wide: {line}"
+        return done
+
+    def told(self, *words):
+        done = subprocess.run([self.pmio, "stats", "--dir", self.logs, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done
+        return done.stdout
+
+
+def check_times(statistics):
+    """Of calls that wait for room, of few calls, and of very many."""
+    for calls, size, log, least in ((200, 1 << 20, "4M", 0.5), (20, 64, "4M", 0.2), (20000, 64, "64M", 0)):
+        done = statistics.run("write", calls, size, PMIO_LOG_SIZE=log)
+        assert done.returncode == 0, done
+        writing, closing = (int(number) for number in re.search(r"writing (\d+) closing (\d+)", done.stdout).groups())
+        told = json.loads(statistics.told("--json"))
+        to_log, to_file, total = told["time_to_log_ns"], told["time_to_file_ns"], told["total"]
+        case = f"{calls} of {size}: writing {writing}, closing {closing}, told {to_log} and {to_file}"
+        assert total["append_calls"] == calls and total["append_bytes"] == calls * size, case
+        assert least * writing <= to_log <= 1.5 * writing + 1e6, case
+        assert least * (writing + closing) <= to_file <= 1.5 * (writing + closing) + 1e6, case
+        assert to_file <= told["wall_ns"], case
+        if size == 1 << 20:
+            assert 0 < told["wait_ns"] <= to_log and 0.5 < told["peak_fill"] <= 1, case
+            assert told["drain_bytes_per_second"] > 0, case
+
+
+def check_system_calls(statistics):
+    trace, data = statistics.scratch / "trace", statistics.scratch / "data"
+    data.touch()
+    wrapper = ("strace", "-f", "-o", trace, "-e", "trace=write,pwrite64,pwritev,pwritev2", "-P", data)
+    done = statistics.run("write", 50, 1 << 18, wrapper=wrapper, PMIO_LOG_SIZE="4M")
+    if done.returncode != 0 and "ptrace" in done.stderr:
+        return
+    assert done.returncode == 0, done
+    calls = [line for line in trace.read_text().splitlines() if re.search(r"write(64|v|v2)?\(|write(64|v|v2)? resumed", line) and "unfinished" not in line]
+    total = json.loads(statistics.told("--json"))["total"]
+    counted = sum(total[f"target_writes_{size}"] for size in ("1k", "1m", "large"))
+    assert counted == len(calls) > 0, f"{counted} counted, {len(calls)} traced"
+
+
+def check_files(statistics):
+    for settings, lines in (
+        ({}, ["pmio: 1 file logged, 3 not:", "pmio:   off.dat (pmio_mode=off)", "pmio:   seq.dat (MPI_MODE_SEQUENTIAL)", "pmio:   x.dat (atomic mode)"]),
+        ({"PMIO_MODE": "off"}, ["pmio: 0 files logged, 4 not:", "pmio:   log.dat (PMIO_MODE=off)"]),
+    ):
+        done = statistics.run("files", ranks=2, **settings)
+        assert done.returncode == 0 and all(f"{line}\n" in done.stderr for line in lines), done
+    for settings in ({}, {"PMIO_MODE": "off"}):
+        done = statistics.run("nothing", ranks=2, **settings)
+        assert done.stderr == "pmio: no file was opened through MPI-IO\n", done
+
+
+def check_jobs(statistics):
+    statistics.run("killed")
+    shown = statistics.told()
+    assert "program, killed, 1 ranks" in shown and "pmio recover" in shown and os.uname().nodename in shown, shown
+    [job] = json.loads(statistics.told("--list", "--json"))["jobs"]
+    assert job["state"] == "killed" and job["bytes_in_log"] == 4 and not job["ranks"], job
+    assert " killed  program\n" in statistics.told("--list")
+    subprocess.run([statistics.pmio, "recover", "--dir", statistics.logs], env={**os.environ, "PMIO_REGISTRY": str(statistics.scratch)}, check=True, capture_output=True)
+    assert "not there any more" in statistics.told()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    build = parser.parse_args().build.resolve()
+    with tempfile.TemporaryDirectory(prefix="pmio-statistics-", dir=harness.memory()) as directory:
+        statistics = Statistics(build, Path(directory).resolve())
+        check_times(statistics)
+        check_files(statistics)
+        check_jobs(statistics)
+        if shutil.which("strace"):
+            check_system_calls(statistics)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
