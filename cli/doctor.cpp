@@ -24,7 +24,7 @@ struct Options {
 std::string reason_of(const Options& options, const std::string& directory) {
   if (!options.directory.empty()) return "given by --dir";
   const char* variable = getenv("PMIO_DIR");
-  if (variable != nullptr && *variable == '/') return "given by PMIO_DIR";
+  if (variable != nullptr && expand_directory(variable).ok()) return "given by PMIO_DIR or the site";
   if (directory.starts_with("/dev/shm/")) return "the default, memory of this node";
   return "because /dev/shm cannot be written";
 }

@@ -126,6 +126,8 @@ bool removed_at_logout() {
 void check_environment(Diagnosis& diagnosis) {
   for (SettingProblem& problem : check_settings(diagnosis.hints))
     add(diagnosis, std::move(problem.what), std::move(problem.remedy));
+  for (std::string& problem : problems_of_site())
+    add(diagnosis, std::move(problem), "correct the site's file; until then the line has no effect");
 }
 
 void check_directory(Diagnosis& diagnosis) {

@@ -166,6 +166,9 @@ int run(const Options& options) {
     return become(path, options.program);
   }
   mention_leftovers();
+  for (const std::string& problem : problems_of_site()) {
+    if (pmio_is_first_rank()) fprintf(stderr, "pmio: %s; the line has no effect\n", problem.c_str());
+  }
   return become(path, options.program);
 }
 

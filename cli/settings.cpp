@@ -7,20 +7,21 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "mpi/site_file.h"
 #include "preload/names.h"
 
 namespace pmio::cli {
 namespace {
 
 // What is named like a hint and is none.
-constexpr const char* kNotHints[] = {"PMIO_HINTS", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS",
+constexpr const char* kNotHints[] = {"PMIO_HINTS", "PMIO_REGISTRY", "PMIO_CONFIG", "PMIO_RECOVER_SECONDS",
                                      "PMIO_RECOVER_WAIT", PMIO_ENV_COMMAND, PMIO_ENV_RUNTIME,
                                      // what pmio's build and tests read
                                      "PMIO_MPICC", "PMIO_TIDY_BASE", "PMIO_TIDY_SECONDS", "PMIO_FUZZ_SECONDS",
                                      "PMIO_SANITIZED_SEEDS", "PMIO_DEMO_PATTERN", "PMIO_TESTBED",
                                      "PMIO_FAULT_SEED", "PMIO_FAULT_SEEDS", "PMIO_FAULT_EVERY",
                                      "PMIO_FAULT_CALLS", "PMIO_YIELD_NS"};
-constexpr size_t kForUsers = 3;  // of them, which are worth a suggestion
+constexpr size_t kForUsers = 4;  // of them, which are worth a suggestion
 
 std::string mapped(std::string text, int (*map)(int)) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -67,8 +68,17 @@ void check_variable(const std::string& name, const std::string& value, Hints& hi
 
 }  // namespace
 
+std::vector<std::string> problems_of_site() { return site_file().complaints; }
+
+void adopt_site_directory() {
+  for (const auto& [key, value] : site_file().hints) {
+    if (key == "pmio_dir") setenv("PMIO_DIR", value.c_str(), 0);
+  }
+}
+
 std::vector<SettingProblem> check_settings(Hints& hints) {
   std::vector<SettingProblem> problems;
+  for (const auto& [key, value] : site_file().hints) (void)set_hint(hints, key, value);  // read as right
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
     const size_t equals = text.find('=');

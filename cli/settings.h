@@ -14,7 +14,15 @@ struct SettingProblem {
   std::string remedy;  // what to do
 };
 
-// What is wrong with them, PMIO_HINTS included; what is right is set in hints.
+// Where the site's file names a log directory and the environment does not, the environment does from now on:
+// for all that asks default_directory().
+void adopt_site_directory();
+
+// What is wrong with the site's file: for people to read, and no reason not to start a program.
+std::vector<std::string> problems_of_site();
+
+// What is wrong with them, PMIO_HINTS included; what is right, and what the site's file says, is set in
+// hints.
 std::vector<SettingProblem> check_settings(Hints& hints);
 
 }  // namespace pmio::cli

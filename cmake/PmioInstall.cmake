@@ -4,6 +4,7 @@
 #   bin/pmio
 #   lib/pmio/                      libpmio.so for LD_PRELOAD, the runtime libraries, pmio-mpi.json and .list, which say what they fit
 #   lib/cmake/pmio, lib/pkgconfig  for programs that use include/pmio/pmio.h
+#   etc/pmio.conf                  not installed: the site's own, if it has one
 #   share/man, share/modulefiles, share/doc/pmio, share/pmio
 #
 # But the units for systemd, which cannot but name the command: they are written as they are installed.
@@ -13,6 +14,10 @@ include(CMakePackageConfigHelpers)
 set(PMIO_RUNTIME_DESTINATION ${CMAKE_INSTALL_LIBDIR}/pmio)
 # The runtime libraries as seen from the command, wherever the prefix is.
 file(RELATIVE_PATH PMIO_RUNTIMES_FROM_COMMAND ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/pmio)
+
+# The directory of the site's file, as seen from the runtime libraries and from the command.
+file(RELATIVE_PATH PMIO_SITE_FROM_LIBRARIES ${CMAKE_INSTALL_FULL_LIBDIR}/pmio ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SYSCONFDIR})
+file(RELATIVE_PATH PMIO_SITE_FROM_COMMAND ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SYSCONFDIR})
 
 function(pmio_install_runtimes)
   install(TARGETS pmio_api EXPORT pmio)
@@ -116,6 +121,7 @@ function(pmio_install_site_files)
     pmio_install_configured(${source} ${modules} ${PROJECT_VERSION} ${module}-${PROJECT_VERSION})
     pmio_install_configured(${source}.lua ${modules} ${PROJECT_VERSION}.lua ${module}-${PROJECT_VERSION}.lua)
   endforeach()
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/pmio.conf.example DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/contrib/slurm DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio USE_SOURCE_PERMISSIONS)
   pmio_install_units()
 endfunction()

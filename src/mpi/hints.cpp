@@ -8,10 +8,12 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 
 #include "medium/default_directory.h"
+#include "mpi/site_file.h"
 
 namespace pmio {
 namespace {
@@ -138,6 +140,11 @@ std::string_view take_until(std::string_view& text, char separator) {
   return head;
 }
 
+std::string program_file() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+}
+
 bool matches(const std::string& pattern, const std::string& filename) {
   const size_t slash = filename.rfind('/');
   const std::string last = slash == std::string::npos ? filename : filename.substr(slash + 1);
@@ -171,7 +178,10 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
 }
 
 std::vector<HintPair> environment_hints() {
-  std::vector<HintPair> pairs;
+  const SiteFile& site = site_file();
+  std::vector<HintPair> pairs = site.hints;
+  static const bool leaves_alone = !site.programs_off.empty() && site.leaves_alone(program_file());
+  if (leaves_alone) pairs.emplace_back("pmio_mode", "off");
   for (const std::string_view key : kKeys) {
     std::string name(key);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });

@@ -1,8 +1,8 @@
 // The hints that pmio understands, and the three texts they come from. docs/hints.md is the user's page of
 // this.
 //
-// Later sources win: the environment (the site's default), MPI_Info (the program's choice), PMIO_HINTS (the
-// user's override). Knows no MPI; reading an MPI_Info is in info.h. Threads: values and pure
+// Later sources win: the site's file (site_file.h), the environment, MPI_Info (the program's choice),
+// PMIO_HINTS (the user's override). Knows no MPI; reading an MPI_Info is in info.h. Threads: values and pure
 // functions.
 #pragma once
 
@@ -45,7 +45,8 @@ using HintPair = std::pair<std::string, std::string>;
 // cannot serve yet; unchanged too.
 Status set_hint(Hints& hints, std::string_view key, std::string_view value);
 
-// The hints of the environment PMIO_<KEY>, as pmio_<key>. PMIO_HINTS is not among them.
+// The hints of the site's file, pmio_mode=off for a program that it leaves alone, and those of the
+// environment PMIO_<KEY>, as pmio_<key>, in this order. PMIO_HINTS is not among them.
 std::vector<HintPair> environment_hints();
 
 // The pairs that text ("pattern:key=value:key=value,pattern2:...") gives to a file: where the shell pattern

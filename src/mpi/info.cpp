@@ -1,9 +1,14 @@
 #include "mpi/info.h"
 
+#include <fcntl.h>
+
 #include <cstdlib>
 
+#include "base/file_descriptor.h"
+#include "base/file_system.h"
 #include "mpi/errors.h"
 #include "mpi/process.h"
+#include "mpi/site_file.h"
 
 namespace pmio {
 namespace {
@@ -15,6 +20,20 @@ void apply(const std::vector<HintPair>& pairs, const char* source, bool say, Hin
     const Status status = set_hint(*hints, key, value);
     // The MPI library has its own opinion on bad values of its own hints.
     if (!status.ok() && say && is_own(key)) complain_once(status.message() + " (from " + source + ")");
+  }
+}
+
+void apply_overrides(const char* filename, bool say, GivenInfo* given, Hints* hints) {
+  const char* text = std::getenv("PMIO_HINTS");
+  if (text == nullptr) return;
+  std::vector<std::string> complaints;
+  const std::vector<HintPair> pairs = override_hints(text, filename, &complaints);
+  for (const std::string& complaint : complaints) {
+    if (say) complain_once(complaint);
+  }
+  apply(pairs, "PMIO_HINTS", say, hints);
+  for (const auto& [key, value] : pairs) {
+    if (!is_own(key)) given->set(key, value);
   }
 }
 
@@ -78,18 +97,24 @@ void read_info(MPI_Info info, bool say, Hints* hints) { apply(pairs_of(info), "M
 Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given) {
   Hints hints = site_hints(false);
   read_info(info, say, &hints);
-  const char* text = std::getenv("PMIO_HINTS");
-  if (text == nullptr) return hints;
-  std::vector<std::string> complaints;
-  const std::vector<HintPair> pairs = override_hints(text, filename, &complaints);
-  for (const std::string& complaint : complaints) {
-    if (say) complain_once(complaint);
-  }
-  apply(pairs, "PMIO_HINTS", say, &hints);
-  for (const auto& [key, value] : pairs) {
-    if (!is_own(key)) given->set(key, value);
-  }
+  apply_overrides(filename, say, given, &hints);
   return hints;
+}
+
+// Whether the site wants files there logged: by the file's file system, or its directory's where it is not
+// there yet.
+static bool site_allows(const std::string& path) {
+  const SiteFile& site = site_file();
+  if (site.file_systems_on.empty() && site.file_systems_off.empty()) return true;
+  FileDescriptor place(open(path.c_str(), O_PATH | O_CLOEXEC));
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (!place.ok()) place = FileDescriptor(open(directory.c_str(), O_PATH | O_CLOEXEC));
+  return !place.ok() || site.allows_file_system(file_system_of(place.get()));
+}
+
+void obey_site(const std::string& path, Hints* hints) {
+  if (hints->mode == Mode::automatic && !site_allows(path)) hints->mode = Mode::off;
 }
 
 }  // namespace pmio

@@ -42,6 +42,9 @@ std::vector<HintPair> news_for_library(MPI_Info info, LibraryHints* known);
 // goes into given. Bad hints are said, by the caller whose say is true.
 Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given);
 
+// Off where the site does not want files of that file system logged, if the user has not asked for the log.
+void obey_site(const std::string& path, Hints* hints);
+
 // Reads what info says into hints; bad hints are said if say is true.
 void read_info(MPI_Info info, bool say, Hints* hints);
 

@@ -207,6 +207,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   mpi().Comm_rank(comm, &handle->rank);
   mpi().Comm_size(comm, &handle->ranks);
   handle->hints = hints_for(filename, info, handle->rank == 0, &given);
+  obey_site(without_prefix(filename), &handle->hints);
   if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
   const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);

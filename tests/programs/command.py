@@ -126,6 +126,21 @@ def check_run(command):
     assert done.returncode == 2 and not done.stderr, f"the second rank speaks too: {done}"
 
 
+def check_site_file(command):
+    """What a site says holds where the user says nothing; a wrong line is named and keeps nobody from running."""
+    site = command.scratch / "site.conf"
+    site.write_text("pmio_dir = /site/$SITE_TEST\npmio_log_size = lots\n")
+    settings = {"PMIO_CONFIG": str(site), "SITE_TEST": "17"}
+    done = command.run("run", "--", "sh", "-c", "echo $PMIO_DIR", **settings)
+    assert done.returncode == 0 and done.stderr.count(f"{site}:2: ") == 1 and str(command.scratch / "logs") in done.stdout, done
+    assert any(f"{site}:2: " in finding["what"] for finding in command.findings(**settings))
+    env = {**os.environ, **settings}
+    env.pop("PMIO_DIR", None)
+    told = subprocess.run([command.pmio, "inspect", "--help"], env=env, capture_output=True, text=True, check=True).stdout
+    assert "/site/17" in told, told
+    assert any("PMIO_CONFIG" in finding["what"] for finding in command.findings(PMIO_CONFIG="/gone"))
+
+
 def check_updated_mpi(command):
     """An MPI library that is gone: CMake would answer from its cache."""
     for folder in ("bin", "lib"):
@@ -225,6 +240,7 @@ def main():
         check_log_directory(command)
         check_environment(command)
         check_run(command)
+        check_site_file(command)
         check_updated_mpi(command)
         check_statistics(command)
         check_logout(command)

@@ -157,6 +157,23 @@ def check_links(prefix):
     return f"{len(pages)} pages"
 
 
+def check_site_file(mpi, prefix, scratch, pmio):
+    """etc/pmio.conf of the prefix, wherever that is: what it leaves alone, and that a wrong line keeps nobody from running."""
+    site = prefix / "etc" / "pmio.conf"
+    site.parent.mkdir()
+    both = 2 * 4  # bytes that the ranks write
+    for text, logged in (("programs_off = pl?in", 0), ("file_systems_off = *", 0), ("pmio_mode = OFF", 0), ("nonsense", both)):
+        site.write_text(f"# ours\n{text}\n")
+        run = harness.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True)
+        assert run.passed and run.logged_bytes == logged, f"{text}: {run.logged_bytes} bytes logged, {run.output}"
+        assert run.output.count(f"{site}:2: ") == (text == "nonsense"), run.output
+    overridden = harness.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True,
+                             wrapper=["env", f"PMIO_CONFIG={scratch / 'none.conf'}"])  # fmt: skip
+    assert overridden.passed and overridden.logged_bytes == both and "none.conf" in overridden.output, overridden.output
+    shutil.rmtree(site.parent)
+    return "counts in the prefix"
+
+
 def check_uninstall(build, scratch):
     """Of an installation beside what is not pmio's."""
     prefix = scratch / "removed"
@@ -231,6 +248,7 @@ def main():
             print(f"{mpi.tag}, linked by {name}: runs alone and under pmio run")
         print("manual pages:", check_manuals(prefix, pmio))
         print("links:", check_links(prefix))
+        print("site's file:", check_site_file(mpi, prefix, scratch, pmio))
         for name in ("pmio", "pmio-on"):
             [lua] = (prefix / "share" / "modulefiles" / name).glob("*.lua")
             print(f"Lmod's module {name}:", check_module(prefix, scratch, "lua", LUA_MODULE, lua))
