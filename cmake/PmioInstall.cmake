@@ -112,6 +112,19 @@ function(pmio_install_units)
   endforeach()
 endfunction()
 
+# `srun --pmio`, where Slurm's headers are: a plugin fits the Slurm that it was built with.
+function(pmio_add_spank_plugin)
+  find_path(PMIO_SLURM_INCLUDE slurm/spank.h)
+  mark_as_advanced(PMIO_SLURM_INCLUDE)
+  if(NOT PMIO_SLURM_INCLUDE)
+    return()
+  endif()
+  add_library(pmio_spank MODULE ${PROJECT_SOURCE_DIR}/contrib/slurm/pmio_spank.c)
+  set_target_properties(pmio_spank PROPERTIES PREFIX "" C_VISIBILITY_PRESET default)
+  target_include_directories(pmio_spank SYSTEM PRIVATE ${PMIO_SLURM_INCLUDE})
+  install(TARGETS pmio_spank DESTINATION ${PMIO_RUNTIME_DESTINATION})
+endfunction()
+
 # What a site puts to use: modules for its users, its own settings, examples for its batch system and its nodes.
 function(pmio_install_site_files)
   foreach(module IN ITEMS pmio pmio-on)
@@ -124,6 +137,7 @@ function(pmio_install_site_files)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/pmio.conf.example DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/contrib/slurm DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pmio USE_SOURCE_PERMISSIONS)
   pmio_install_units()
+  pmio_add_spank_plugin()
 endfunction()
 
 function(pmio_install)

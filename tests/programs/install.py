@@ -174,6 +174,22 @@ def check_site_file(mpi, prefix, scratch, pmio):
     return "counts in the prefix"
 
 
+def check_task_prolog(prefix):
+    script = prefix / "share" / "pmio" / "slurm" / "pmio-on.sh"
+    [library] = prefix.rglob("libpmio.so")
+    plain = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PMIO_MODE", "PMIO_LIBRARY")}
+    for settings, printed in (
+        ({}, f"export LD_PRELOAD={library}\n"),
+        ({"LD_PRELOAD": "/other.so"}, f"export LD_PRELOAD=/other.so:{library}\n"),
+        ({"LD_PRELOAD": "/there/libpmio.so"}, ""),
+        ({"PMIO_MODE": "Off"}, ""),
+        ({"PMIO_LIBRARY": "/gone/libpmio.so"}, ""),
+    ):
+        # What the loader says of libraries that are not there is on standard error.
+        assert words(script, env={**plain, **settings}) == printed, (settings, printed)
+    return "preloads libpmio.so"
+
+
 def check_uninstall(build, scratch):
     """Of an installation beside what is not pmio's."""
     prefix = scratch / "removed"
@@ -249,6 +265,7 @@ def main():
         print("manual pages:", check_manuals(prefix, pmio))
         print("links:", check_links(prefix))
         print("site's file:", check_site_file(mpi, prefix, scratch, pmio))
+        print("task prolog:", check_task_prolog(prefix))
         for name in ("pmio", "pmio-on"):
             [lua] = (prefix / "share" / "modulefiles" / name).glob("*.lua")
             print(f"Lmod's module {name}:", check_module(prefix, scratch, "lua", LUA_MODULE, lua))
