@@ -77,6 +77,13 @@ static int is_off(const char* mode) {
   return 0;
 }
 
+/* A job that is off and asks for statistics is told that nothing was logged, which the runtime library does.
+ */
+static int wants_nothing(void) {
+  const char* const statistics = getenv("PMIO_STATS");
+  return is_off(getenv("PMIO_MODE")) && (statistics == NULL || is_off(statistics));
+}
+
 /* A runtime library that the program is linked with, or that is preloaded itself, takes it over already, and
  * so does another library like this one that comes first. MemorySanitizer knows nothing of what code writes
  * that was not built with it, and would report what pmio reads. */
@@ -135,7 +142,7 @@ static void decide(const void* caller) {
   char file[PATH_MAX], list[PATH_MAX], path[PATH_MAX];
   if (!find_mpi(caller, file)) return;
   decided = 1;
-  if (is_off(getenv("PMIO_MODE")) || is_taken_or_forbidden()) return;
+  if (wants_nothing() || is_taken_or_forbidden()) return;
   const char* const wanted = getenv(PMIO_ENV_RUNTIME);
   const int known = family != NULL && list_of_runtimes(list);
   if (known && pmio_choose_runtime(list, family, file, major_version(), wanted, path)) {

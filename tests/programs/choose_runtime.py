@@ -98,12 +98,12 @@ class Chooser:
         done = subprocess.run([compiler, *words], cwd=self.scratch, env={**os.environ, **settings}, capture_output=True, check=False)
         return done.returncode == 0
 
-    def expect(self, what, mpi, words, expected, *, by_run=True, logged=4, says=None, settings=(), preload=(), chosen=None):
+    def expect(self, what, mpi, words, expected, *, by_run=True, logged=4, says=None, settings=(), preload=(), chosen=None, statistics=True):
         """By `pmio run`, or by LD_PRELOAD in the environment of the launcher too."""
         more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings]} if by_run else {}
         if not by_run:
             more["settings"] = {"LD_PRELOAD": ":".join(map(str, [*preload, self.preloaded])), **dict(s.split("=", 1) for s in settings)}
-        run = harness.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=True, preload=preload if by_run else (), **more)
+        run = harness.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, preload=preload if by_run else (), **more)
         lines = [line for line in run.output.splitlines() if not line.startswith("pmio:")]
         told = [line for line in run.output.splitlines() if line.startswith("pmio: the program runs without the log")]
         good = run.verdict == "pass" and lines == [expected] and run.logged_bytes == logged
@@ -121,7 +121,7 @@ class Chooser:
         self.expect("by LD_PRELOAD", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False)
         self.expect("by LD_PRELOAD, behind a shell", mpi, behind, f"{runtime}|{told}", by_run=False, preload=[self.other])
         self.expect("loads its MPI later", mpi, [f"./{name}-later"], f"{runtime}|./{name}-later", by_run=False)
-        self.expect("off", mpi, [f"./{name}"], f"none|./{name}", by_run=False, logged=0, settings=["PMIO_MODE=Off"])
+        self.expect("off", mpi, [f"./{name}"], f"none|./{name}", by_run=False, logged=0, settings=["PMIO_MODE=Off"], statistics=False)
         self.expect("and the runtime itself", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False, preload=[mpi.runtime])
         self.expect("and another libpmio.so", mpi, [f"./{name}"], f"{runtime}|./{name}", preload=[self.installed])
         for other in {other.family: other for other in self.mpis if other.family != mpi.family}.values():
