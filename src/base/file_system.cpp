@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 namespace pmio {
@@ -53,12 +55,14 @@ bool shows_other_nodes(std::string_view file_system) {
 
 bool is_untried(std::string_view file_system) { return file_system == "lustre" || file_system == "gpfs"; }
 
-bool tells_of_writes(std::string_view file_system) {
-  // Of one node, and those whose servers call back from a client what it knows of a file's times before they
-  // answer another one.
-  constexpr std::array<std::string_view, 7> kKnown{"ext4",    "xfs",  "btrfs",         "tmpfs",
-                                                   "overlay", "ceph", "fuse.ceph-fuse"};
+bool is_local(std::string_view file_system) {
+  constexpr std::array<std::string_view, 5> kKnown{"ext4", "xfs", "btrfs", "tmpfs", "overlay"};
   return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
+}
+
+bool tells_of_writes(std::string_view file_system) {
+  // Ceph's servers call back from a client what it knows of a file's times before they answer another one.
+  return is_local(file_system) || file_system == "ceph" || file_system == "fuse.ceph-fuse";
 }
 
 std::string mounted_type(std::string_view mountinfo, dev_t device) {
@@ -130,6 +134,15 @@ std::string file_system_of(int fd) {
   const std::string text((std::istreambuf_iterator<char>(mounts)), {});
   const std::string type = mounted_type(text, file.st_dev);
   return type.empty() ? name : type;
+}
+
+std::string file_system_of(int fd, uint64_t device) {
+  static std::mutex& mutex = *new std::mutex;
+  static std::map<uint64_t, std::string>& known = *new std::map<uint64_t, std::string>;
+  const std::lock_guard lock(mutex);
+  std::string& name = known[device];
+  if (name.empty()) name = file_system_of(fd);
+  return name;
 }
 
 }  // namespace pmio

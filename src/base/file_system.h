@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,12 @@ namespace pmio {
 // "tmpfs", "ext4", "lustre"; of one that runs in user space also which, as in "fuse.glusterfs". Of one that
 // is not known its number, "0x...". Empty where fstatfs fails, with errno set.
 std::string file_system_of(int fd);
+
+// The same by the device number of the file: asked once for each.
+std::string file_system_of(int fd, uint64_t device);
+
+// Whether it is of this node alone, and keeps nothing back until a close.
+bool is_local(std::string_view file_system);
 
 // Whether what one node has written to a file of such a file system and sent on by fdatasync(2) is what
 // another node reads, and fcntl(2) locks hold on all nodes: by what is known of it in its usual

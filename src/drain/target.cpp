@@ -51,10 +51,7 @@ int flags_of(TargetFile::Access access) {
   return O_RDWR;
 }
 
-Result<FileIdentity> identity_at(int directory, const char* path, int flags, const std::string& name) {
-  struct statx info;
-  if (statx(directory, path, flags, STATX_INO | STATX_BTIME, &info) != 0)
-    return Status::from_errno(errno, what("cannot examine", name));
+FileIdentity identity_in(const struct statx& info) {
   FileIdentity identity;
   identity.device = makedev(info.stx_dev_major, info.stx_dev_minor);
   identity.inode = info.stx_ino;
@@ -62,8 +59,8 @@ Result<FileIdentity> identity_at(int directory, const char* path, int flags, con
   return identity;
 }
 
-Status check_regular(const struct stat& info, const std::string& path) {
-  if (S_ISREG(info.st_mode)) return {};
+Status check_regular(unsigned mode, const std::string& path) {
+  if (S_ISREG(mode)) return {};
   return Status(Code::unsupported,
                 "'" + path + "' is not a regular file; pmio only takes over regular files");
 }
@@ -106,7 +103,7 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Ac
   // act.
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno, what("cannot open", path));
-  PMIO_TRY(check_regular(info, path));
+  PMIO_TRY(check_regular(info.st_mode, path));
   return finish_open(open_retrying(path.c_str(), flags_of(access)), path, access);
 }
 
@@ -150,9 +147,7 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open_if(const std::string& path,
   if (place < 0) return Status::from_errno(errno, what("cannot open", path));
   auto found = finish_open(place, path, access);
   if (!found.ok()) return found;
-  auto identity = (*found)->identity();
-  if (!identity.ok()) return identity.status();
-  if (!same(meant, *identity))
+  if (!same(meant, (*found)->identity_))
     return Status(Code::invalid, path + " is not the file that was written, but another one of that name");
   return (*found)->reopen(access);
 }
@@ -176,9 +171,11 @@ Result<std::unique_ptr<TargetFile>> TargetFile::finish_open(int fd, const std::s
   file->access_ = access;
   file->opened_to_write_ = access != Access::read_only;
   file->path_ = path;
-  struct stat info;
-  if (fstat(fd, &info) != 0) return Status::from_errno(errno, what("cannot examine", path));
-  PMIO_TRY(check_regular(info, path));
+  struct statx info;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, &info) != 0)
+    return Status::from_errno(errno, what("cannot examine", path));
+  PMIO_TRY(check_regular(info.stx_mode, path));
+  file->identity_ = identity_in(info);
   return file;
 }
 
@@ -194,13 +191,17 @@ void TargetFile::take_up(std::unique_ptr<TargetFile> opened) {
   access_ = opened->access_;
   opened_to_write_ = opened->opened_to_write();
   path_ = opened->path_;
+  identity_ = opened->identity_;
 }
-
-Result<FileIdentity> TargetFile::identity() const { return identity_at(fd_, "", AT_EMPTY_PATH, path_); }
 
 Result<FileIdentity> identity_of(const std::string& path) {
-  return identity_at(AT_FDCWD, path.c_str(), 0, path);
+  struct statx info;
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &info) != 0)
+    return Status::from_errno(errno, what("cannot examine", path));
+  return identity_in(info);
 }
+
+std::string TargetFile::file_system() const { return file_system_of(fd_, identity_.device); }
 
 int64_t TargetFile::largest_bytes() const {
   const auto is_offset = [this](int64_t bytes) { return lseek(fd_, bytes, SEEK_SET) == bytes; };
@@ -368,6 +369,7 @@ Status TargetFile::sync_name() {
 }
 
 Status TargetFile::flush() {
+  if (is_local(file_system())) return {};
   const int copy = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return Status::from_errno(errno, what("cannot duplicate the descriptor of", path_));
   if (::close(copy) == 0 || errno == EINTR) return {};
@@ -387,7 +389,7 @@ Status TargetFile::sync() {
 bool TargetFile::in_user_space() {
   int known = in_user_space_.load(std::memory_order_relaxed);
   if (known < 0) {
-    known = file_system_of(fd_).starts_with("fuse") ? 1 : 0;
+    known = file_system().starts_with("fuse") ? 1 : 0;
     in_user_space_.store(known, std::memory_order_relaxed);
   }
   return known != 0;

@@ -58,8 +58,9 @@ class TargetFile {
   void take_up(std::unique_ptr<TargetFile> opened);
   ~TargetFile();
 
-  // Identity of an open file: statx device, inode, birth time.
-  Result<FileIdentity> identity() const;
+  // Identity of the open file: statx device, inode, birth time.
+  Result<FileIdentity> identity() const { return identity_; }
+  std::string file_system() const;  // base/file_system.h
   // fresh: asks the server of a network file system. MooseFS's client goes by what it knows of an open file
   // until it is synced.
   Result<uint64_t> size_bytes(bool fresh = false);
@@ -143,6 +144,7 @@ class TargetFile {
   std::atomic<bool> opened_to_write_{false};  // fd_; stays
   bool past_cache_ = false;
   std::string path_;
+  FileIdentity identity_;
   IoCounters counters_;
   std::mutex sync_mutex_;               // held around fdatasync: who comes behind a failed one knows of it
   std::atomic<int> in_user_space_{-1};  // unknown

@@ -15,13 +15,25 @@ namespace pmio {
 
 namespace {
 
+uint64_t random_seed() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof seed))
+    seed = realtime_ns() * 0x9e3779b97f4a7c15 ^ monotonic_ns();
+  return seed;
+}
+
 // Random, never 0, and with other record seeds than the generation before, whose records still lie in the
-// region.
+// region. The kernel is asked once; then by SplitMix64 (Steele, Lea, Flood, 2014), of which no two of a
+// process are the same.
 uint64_t fresh_salt(uint64_t old_salt) {
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
+  static std::atomic<uint64_t> state{random_seed()};
   uint64_t salt = 0;
   do {
-    if (getrandom(&salt, sizeof salt, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof salt))
-      salt = realtime_ns() * 0x9e3779b97f4a7c15 ^ monotonic_ns();
+    salt = state.fetch_add(kStep, std::memory_order_relaxed) + kStep;
+    salt = (salt ^ (salt >> 30)) * 0xbf58476d1ce4e5b9;
+    salt = (salt ^ (salt >> 27)) * 0x94d049bb133111eb;
+    salt ^= salt >> 31;
   } while (salt == 0 || record_seed(salt, 0) == record_seed(old_salt, 0));
   return salt;
 }

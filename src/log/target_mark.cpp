@@ -83,6 +83,12 @@ Result<TargetMark> TargetMark::open(Medium& medium, std::string_view name) {
 
 bool TargetMark::blank() const { return !parse(bytes_of(*region_)); }
 
+void TargetMark::clear() {
+  const TargetMarkRecord none{};
+  region_->copy(0, &none, sizeof none);
+  region_->flush(0, sizeof none);
+}
+
 Status TargetMark::writing() {
   const auto now = parse(bytes_of(*region_));
   if (now && now->state == kMarkWriting) return {};

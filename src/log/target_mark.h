@@ -42,6 +42,8 @@ class TargetMark {
   void settled(const FileState& state, bool ahead = false);
   // Whether neither has ever been said.
   bool blank() const;
+  // As when it was created. Not durable.
+  void clear();
 
  private:
   explicit TargetMark(std::unique_ptr<Region> region) : region_(std::move(region)) {}

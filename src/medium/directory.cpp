@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 
 #include "base/memory_limits.h"
@@ -194,6 +195,14 @@ Status Directory::remove_file(std::string_view name) const {
   const std::string file(name);
   if (unlinkat(fd(), file.c_str(), 0) == 0 || errno == ENOENT) return Status();
   return Status::from_errno(errno, path_ + "/" + file);
+}
+
+Status Directory::rename_file(std::string_view from, std::string_view to) const {
+  PMIO_TRY(check_name(from));
+  PMIO_TRY(check_name(to));
+  const std::string old(from), wanted(to);
+  if (renameat2(fd(), old.c_str(), fd(), wanted.c_str(), RENAME_NOREPLACE) == 0) return Status();
+  return Status::from_errno(errno, path_ + "/" + old);
 }
 
 Result<std::vector<std::string>> Directory::list() const {

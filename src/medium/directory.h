@@ -35,6 +35,7 @@ class Directory {
   Status vacate_file(std::string_view name) const;
   Status reserve_file(const FileDescriptor& file, std::string_view name, size_t size_bytes) const;
   Status remove_file(std::string_view name) const;
+  Status rename_file(std::string_view from, std::string_view to) const;  // to a name that is not there
   Result<std::vector<std::string>> list() const;
   // Makes names created so far durable.
   Status sync() const;

@@ -79,6 +79,9 @@ class FileMedium final : public Medium {
   }
 
   Status remove(std::string_view name) override { return directory_.remove_file(name); }
+  Status rename(std::string_view from, std::string_view to) override {
+    return directory_.rename_file(from, to);
+  }
   Result<std::vector<std::string>> list() const override { return directory_.list(); }
 
   Status vacate(std::string_view name) override {

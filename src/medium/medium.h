@@ -73,7 +73,12 @@ class Medium {
                                                  bool lasting = true) = 0;
   // Maps an existing file, whole. read_only: copy, flush and fence must not be called.
   virtual Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) = 0;
-  virtual Status remove(std::string_view name) = 0;           // a name that is not there is ok
+  virtual Status remove(std::string_view name) = 0;  // a name that is not there is ok
+  // Of a file that is there, to a name that is not; what has it mapped keeps it. Not durable. unsupported: it
+  // cannot do that.
+  virtual Status rename(std::string_view /*from*/, std::string_view /*to*/) {
+    return Status(Code::unsupported, "this directory renames nothing");
+  }
   virtual Result<std::vector<std::string>> list() const = 0;  // names in the directory, sorted
 
   // Gives back the memory of a region whose bytes nobody needs; they read as zeros from then on, also by

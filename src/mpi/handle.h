@@ -38,8 +38,10 @@ struct Handle {
   std::string path;  // the same, absolute; empty where it is not known
   Hints hints;
   LibraryHints library_hints;
-  std::shared_ptr<File> file;         // null where the handle never logged
-  int64_t largest_bytes = INT64_MAX;  // TargetFile::largest_bytes, where it may write
+  std::shared_ptr<File> file;  // null where the handle never logged
+  // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
+  // MPI-IO takes less than the first value.
+  std::atomic<int64_t> largest_bytes{INT32_MAX};
   std::atomic<bool> logs{false};
   std::string why_not;  // in a few words, where this rank is a reason why it never logged, or all ranks are
 

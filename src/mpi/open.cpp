@@ -57,7 +57,8 @@ std::string absolute_path(const char* filename) {
   const std::string name = without_prefix(filename);
   if (name.empty()) return {};
   const size_t slash = name.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : name.substr(0, slash + 1);
+  // Without the slash behind it, which would cost another question to the file system.
+  const std::string directory = slash == std::string::npos ? "." : name.substr(0, std::max<size_t>(slash, 1));
   char* resolved = realpath(directory.c_str(), nullptr);
   if (resolved == nullptr) return {};
   std::string path(resolved);
@@ -162,7 +163,9 @@ void complete_for_append(const std::string& path) {
 int stop_logging(Handle& handle) {
   const auto begin = monotonic_ns();
   const int code = drain_for_close(handle);
-  if (handle.rank == 0 && handle.shared) handle.shared->remove();
+  // Another rank may have made its file.
+  if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))
+    handle.shared->remove();
   handle.file.reset();
   count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
   return code;

@@ -261,7 +261,7 @@ bool span_nodes(Handle& handle, MPI_Comm comm, bool opened, Cluster** cluster) {
 
 // With all that the ranks have agreed on.
 void begin_logging(Handle& handle, const Agreement& all) {
-  if (handle.can_write()) handle.largest_bytes = handle.file->target().largest_bytes();
+  if (!handle.can_write()) handle.largest_bytes = INT64_MAX;
   handle.open = handle.file->add_open(static_cast<uint64_t>(all.number), static_cast<uint32_t>(handle.ranks),
                                       static_cast<uint32_t>(handle.rank));
   if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = -all.minus_size;

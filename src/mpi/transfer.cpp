@@ -102,16 +102,17 @@ Status read_at(Handle& handle, int64_t etype_offset, const Memory& memory, bool 
 }
 
 // What the file could never take must not be logged: no drain could end any more.
-Status look_at_end(const Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes) {
+Status look_at_end(Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes) {
   if (!handle.view.reaches(etype_offset, bytes)) {
     return {Code::invalid,
             "a transfer beyond the largest file offset, or beyond the first of filetypes that overlap each "
             "other"};
   }
+  if (handle.largest_bytes == INT32_MAX) handle.largest_bytes = handle.file->target().largest_bytes();
   if (direction == Direction::read || handle.view.end_offset(etype_offset, bytes) <= handle.largest_bytes)
     return {};
   return Status::from_errno(EFBIG, "cannot write '" + handle.path + "' beyond byte " +
-                                       std::to_string(handle.largest_bytes) +
+                                       std::to_string(handle.largest_bytes.load()) +
                                        ", the last that its file system takes");
 }
 

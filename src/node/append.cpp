@@ -164,7 +164,7 @@ Status File::Impl::new_segment(bool* held_up) {
     auto segment = job->acquire_segment();
     if (segment.ok()) {
       wait.over();
-      if (job->background) job->background->wake();
+      if (job->background && job->pool->wants_attention()) job->background->wake();
       return attach_segment(*segment);
     }
     if (segment.status().code() != Code::no_space) return segment.status();
@@ -202,7 +202,7 @@ Status File::Impl::find_room(bool* found) {
       if (segment.ok()) {
         *found = true;
         wait.over();
-        if (job->background) job->background->wake();
+        if (job->background && job->pool->wants_attention()) job->background->wake();
         return attach_segment(*segment);
       }
       if (segment.status().code() != Code::no_space) return segment.status();

@@ -3,9 +3,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_system.h"
 #include "log/segment.h"
 #include "node/file_impl.h"
 
@@ -30,14 +32,21 @@ class DirectoryLock {
   std::lock_guard<std::mutex> of_threads_;
 };
 
-static Layout useful_layout(int fd, const LayoutHints& hints) {
-  FoundLayout found = find_layout(*storage_of(fd), hints);
+static Layout useful_layout(const TargetFile& target, const LayoutHints& hints) {
+  if (hints.striping_unit == 0 && hints.striping_factor == 0 && is_local(target.file_system())) return {};
+  FoundLayout found = find_layout(*storage_of(target.fd()), hints);
   // Smaller ones would cost more than they give.
   return found.layout.smallest_stripe_bytes() < kSmallestStripe ? Layout{} : std::move(found.layout);
 }
 
-Result<Layout> Job::Impl::share_layout(const std::string& name, const Layout& layout) {
+Result<Layout> Job::Impl::share_layout(FileControl& control, const std::string& name, const Layout& layout) {
   const std::vector<uint64_t> words = pack(layout);
+  if (words.size() <= kMostLayoutWords) {
+    std::copy(words.begin(), words.end(), control.layout);
+    control.layout_words = static_cast<uint32_t>(words.size());
+    return layout;
+  }
+  control.layout_words = 0;
   (void)medium->remove(name);  // left by a process that died while it left the file
   auto region = medium->create(name, words.size() * sizeof(uint64_t), false);
   if (!region.ok()) return region.status();
@@ -45,11 +54,15 @@ Result<Layout> Job::Impl::share_layout(const std::string& name, const Layout& la
   return layout;
 }
 
-Result<Layout> Job::Impl::shared_layout(const std::string& name) {
-  auto region = medium->open(name, true);
-  if (!region.ok()) return region.status();
-  const std::span<const uint64_t> words(reinterpret_cast<const uint64_t*>((*region)->data()),
-                                        (*region)->size_bytes() / sizeof(uint64_t));
+Result<Layout> Job::Impl::shared_layout(const FileControl& control, const std::string& name) {
+  std::unique_ptr<Region> region;
+  std::span<const uint64_t> words(control.layout, std::min(control.layout_words, kMostLayoutWords));
+  if (words.empty()) {
+    auto opened = medium->open(name, true);
+    if (!opened.ok()) return opened.status();
+    region = std::move(opened).value();
+    words = {reinterpret_cast<const uint64_t*>(region->data()), region->size_bytes() / sizeof(uint64_t)};
+  }
   auto layout = unpack(words);
   if (!layout)
     return Status(Code::corrupt, "'" + directory + "/" + name + "' is damaged; open the file again");
@@ -73,14 +86,20 @@ Result<std::unique_ptr<Region>> Job::Impl::control_of(const File::Impl& file, co
   auto region = medium->open(name, false);
   if (!region.ok()) return region;
   auto& control = *reinterpret_cast<FileControl*>((*region)->data());
-  if (control.magic != kControlMagic) return region;
-  if (same_file(control.target, file.identity)) {
+  if (control.magic != kControlMagic) {
+    // Of a process that died while it made it. Others may have it mapped together with another mark.
+    (void)medium->remove(name);
+    return Status(Code::invalid, "'" + name + "' was not finished");
+  }
+  if (same_file(control.target, file.identity) && control.spare.load(std::memory_order_relaxed) == 0) {
     take_over(control);
     return region;
   }
-  // Of a file that is gone, whose number this one has got. What a process that died has logged of it is
-  // recovery's.
+  // Of a file that is gone, whose number this one has got: what a process that died has logged of it is
+  // recovery's. Or kept by a process for the next file.
   if (has_undrained(control)) keep_log();
+  if (control.spare.load(std::memory_order_relaxed) != 0) (void)medium->remove("ledger-" + file.key);
+  control.retired.store(1, std::memory_order_relaxed);
   for (const char* kind : {"file-", "layout-", "mark-", "nodes-"}) (void)medium->remove(kind + file.key);
   return Status(Code::invalid, "'" + name + "' was of another file");
 }
@@ -97,48 +116,67 @@ Status Job::Impl::begin_ledger(Ledger& ledger, const FileIdentity& identity) {
   return ledger.update(state);
 }
 
-Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
-  DirectoryLock lock(*this);
+Result<SharedParts> Job::Impl::make_parts(const File::Impl& file, bool* first) {
   const std::string name = "file-" + file.key;
   const std::string ledger_name = "ledger-" + file.key;
+  const std::string mark_name = "mark-" + file.key;
+  if (auto spare = recycle(file)) {
+    *first = true;
+    return std::move(*spare);
+  }
   auto region = control_of(file, name);
-  // Without the magic: of a process that died while it made it.
-  const auto made = [&] { return reinterpret_cast<FileControl*>((*region)->data())->magic == kControlMagic; };
-  const bool first = !region.ok() || !made();
-  if (!region.ok()) region = medium->create(name, control_bytes(options.ranks), false);
+  *first = !region.ok();
+  if (*first) region = medium->create(name, control_bytes(options.ranks), false);
   if (!region.ok()) return region.status();
   // A process that died while it made these, or while it left the file, has left some.
   auto ledger = Ledger::open(*medium, ledger_name, false);
-  if (first && !ledger.ok())
+  if (*first && !ledger.ok())
     ledger = Ledger::create(*medium, ledger_name, size_t{options.ranks} * kMaxSegments);
-  if (first && ledger.ok())
+  if (*first && ledger.ok())
     if (Status status = begin_ledger(*ledger, file.identity); !status.ok()) ledger = std::move(status);
-  const std::string mark_name = "mark-" + file.key;
   // But where the log is kept, a mark is of what nobody looks after any more.
-  if (first && !log_is_kept()) (void)medium->remove(mark_name);
+  if (*first && !log_is_kept()) (void)medium->remove(mark_name);
   auto mark = TargetMark::open(*medium, mark_name);
-  if (first && !mark.ok()) mark = TargetMark::create(*medium, mark_name);
-  const std::string layout_name = "layout-" + file.key;
-  auto layout =
-      first ? share_layout(layout_name, useful_layout(file.target->fd(), hints)) : shared_layout(layout_name);
-  if (!ledger.ok() || !mark.ok() || !layout.ok()) {
-    // Not the ledger: segments may still need it.
-    for (const std::string* volatile_one : {&name, &layout_name}) {
-      if (first) (void)medium->remove(*volatile_one);
-    }
-    return !ledger.ok() ? ledger.status() : !mark.ok() ? mark.status() : layout.status();
+  if (*first && !mark.ok()) mark = TargetMark::create(*medium, mark_name);
+  if (ledger.ok() && mark.ok())
+    return SharedParts{std::move(region).value(), std::move(ledger).value(), std::move(mark).value()};
+  // Not the ledger: segments may still need it.
+  if (*first) (void)medium->remove(name);
+  return ledger.ok() ? mark.status() : ledger.status();
+}
+
+Status Job::Impl::join_control(File::Impl& file, const LayoutHints& hints) {
+  DirectoryLock lock(*this);
+  bool first = false;
+  std::optional<SharedParts> parts = spares.of(file.identity);
+  if (parts && parts->control().spare.load(std::memory_order_relaxed) == 0) {
+    take_over(parts->control());
+  } else if (parts && renew(*parts, file.identity)) {
+    first = true;
+  } else {
+    auto made = make_parts(file, &first);
+    if (!made.ok()) return made.status();
+    parts = std::move(made).value();
   }
-  auto* control = reinterpret_cast<FileControl*>((*region)->data());
+  FileControl* control = &parts->control();
+  const std::string layout_name = "layout-" + file.key;
+  auto layout = first ? share_layout(*control, layout_name, useful_layout(*file.target, hints))
+                      : shared_layout(*control, layout_name);
+  if (!layout.ok()) {
+    if (first) (void)medium->remove("file-" + file.key);
+    return layout.status();
+  }
   if (first) init_control(control, options.ranks, file.identity);
   PMIO_ASSERT(control->magic == kControlMagic && control->ranks == options.ranks);
   control->users.fetch_add(1, std::memory_order_relaxed);
-  file.ledger = std::move(ledger).value();
-  file.mark = std::move(mark).value();
+  control->holders.fetch_add(1, std::memory_order_relaxed);
+  file.ledger = std::move(parts->ledger);
+  file.mark = std::move(parts->mark);
   file.layout = std::move(layout).value();
-  file.control_region = std::move(region).value();
+  file.control_region = std::move(parts->region);
   file.control = control;
   file.cell = &control->cells[options.rank];
-  file.cell->process.store(getpid(), std::memory_order_relaxed);
+  file.cell->process.store(process, std::memory_order_relaxed);
   file.cell->attached.store(1, std::memory_order_release);
   file.reported_errors = control->error_number.load(std::memory_order_relaxed);
   return {};
@@ -176,17 +214,16 @@ void Job::Impl::leave_file(File::Impl& file) {
     file.index->remove_all_locked();
   }
   // A file that has got this one's inode number may have all these names by now (control_of).
-  if (auto named = medium->open("file-" + file.key, true); named.ok()) {
-    const auto& control = *reinterpret_cast<const FileControl*>((*named)->data());
-    if (!same_file(control.target, file.identity)) return;
-  }
+  if (file.control->retired.load(std::memory_order_relaxed) != 0) return;
+  if (leave_spare(file)) return;
+  file.control->retired.store(1, std::memory_order_relaxed);
   (void)medium->remove("file-" + file.key);
-  (void)medium->remove("layout-" + file.key);
+  if (file.control->layout_words == 0) (void)medium->remove("layout-" + file.key);
   // Without its segments the ledger has nothing to say; with them recovery needs it.
   if (log_is_kept()) return;
   (void)medium->remove("ledger-" + file.key);
   (void)medium->remove("mark-" + file.key);
-  (void)medium->remove("nodes-" + file.key);
+  if (spans_nodes()) (void)medium->remove("nodes-" + file.key);
 }
 
 void Job::Impl::forget_nodes(File::Impl& file) {
@@ -214,8 +251,8 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
   file.path = target->path();
   // Recovery never creates a file: a log that outlives the node needs a file that does.
   // The first process does it; nobody writes before all have opened.
-  const bool first = access((directory + "/file-" + file.key).c_str(), F_OK) != 0;
-  if (first && outlives_node() && target->access() != TargetFile::Access::read_only)
+  if (outlives_node() && target->access() != TargetFile::Access::read_only &&
+      access((directory + "/file-" + file.key).c_str(), F_OK) != 0)
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
   PMIO_TRY(join_control(file, how.layout));

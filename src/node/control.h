@@ -44,6 +44,7 @@ constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
+constexpr uint32_t kMostLayoutWords = 64;
 constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
 constexpr uint64_t kControlMagic = 0x454c5443494f4d50;  // "PMIOCTLE"
 
@@ -149,6 +150,15 @@ struct FileControl {
   FileIdentity target;
   uint32_t ranks;
   std::atomic<uint32_t> users;  // processes attached; changes under the job's directory lock
+  // File objects that look at it, also such as are just going. 0: nobody does.
+  std::atomic<uint32_t> holders;
+  // Under the job's directory lock. spare: 1: nobody uses the file, and this is kept for the next one
+  // (node/spares.h). retired: 1: its name, and those of what belongs to it, are gone, or another file's.
+  std::atomic<uint32_t> spare;
+  std::atomic<uint32_t> retired;
+  // The layout, packed; 0 words: in a file of its own.
+  uint32_t layout_words;
+  uint64_t layout[kMostLayoutWords];
   pthread_mutex_t drain_mutex;  // robust, process-shared, all three
   pthread_mutex_t index_mutex;
   pthread_mutex_t claim_mutex;

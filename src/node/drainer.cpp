@@ -382,6 +382,7 @@ void Drainer::note_failure_locked(const Work& work, const Status& status) {
 // copy.
 static void populate(const std::byte* data, uint64_t length) {
   constexpr uintptr_t kPage = 4096;
+  if (length <= kPage) return;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / kPage * kPage;
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + length;
   (void)madvise(reinterpret_cast<void*>(begin), end - begin,

@@ -55,17 +55,21 @@ void File::Impl::add_up() {
 File::Impl::~Impl() {
   if (control == nullptr) return;
   add_up();
-  if (has_left) return;
-  {
-    std::lock_guard lock(append_mutex);
-    if (owns_undrained()) {
-      job->keep_log();
-      for (const Owned& each : owned) job->pool->keep(each.segment);
-    } else {
-      while (!owned.empty()) detach(0);
+  if (!has_left) {
+    {
+      std::lock_guard lock(append_mutex);
+      if (owns_undrained()) {
+        job->keep_log();
+        for (const Owned& each : owned) job->pool->keep(each.segment);
+      } else {
+        while (!owned.empty()) detach(0);
+      }
     }
+    leave();
   }
-  leave();
+  drainer.reset();
+  index.reset();
+  job->spares.keep({std::move(control_region), std::move(ledger), std::move(mark)}, leaves_spare);
 }
 
 bool File::Impl::owns_undrained() const {

@@ -1,6 +1,8 @@
 // What File and Job know of each other; private to the node layer.
 #pragma once
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -23,6 +25,7 @@
 #include "node/memory_watch.h"
 #include "node/neighbours.h"
 #include "node/pool.h"
+#include "node/spares.h"
 #include "node/survey.h"
 #include "stats/call_timer.h"
 
@@ -45,6 +48,7 @@ struct Job::Impl {
   std::mutex directory_mutex;  // likewise, between this process's threads
   std::unique_ptr<SegmentPool> pool;
   std::unique_ptr<SegmentMap> map;
+  Spares spares;
   Counters counters;
   std::atomic<uint64_t> reserved_descriptors{0};
   std::mutex files_mutex;
@@ -63,6 +67,7 @@ struct Job::Impl {
   // What the log acknowledged survives a power failure, so what the drain takes out of it has to as well.
   bool spans_nodes() const;
   bool outlives_node() const;
+  const int32_t process = getpid();  // that has joined
   std::vector<std::shared_ptr<File>> open_files();
   // Frees a drained segment of some file of this process whose append lock is free. The caller holds own's
   // append lock.
@@ -89,12 +94,17 @@ struct Job::Impl {
   static Status begin_ledger(Ledger& ledger, const FileIdentity& identity);
   // What is there under the name of the file's control block, if that is of this file; else it is taken away.
   Result<std::unique_ptr<Region>> control_of(const File::Impl& file, const std::string& name);
+  // What the first process makes, and others open. *first: it has been made, but for its contents.
+  Result<SharedParts> make_parts(const File::Impl& file, bool* first);
+  bool renew(SharedParts& parts, const FileIdentity& target);
+  std::optional<SharedParts> recycle(const File::Impl& file);
+  bool leave_spare(File::Impl& file);   // when nobody uses the file any more
   Status note_nodes(File::Impl& file);  // that the file's ranks are on several
   void forget_nodes(File::Impl& file);  // where recovery need not know it: nothing is undrained
   // All processes have to cut a round's windows alike, or one passes over what another counts on: what the
   // first one found out is everybody's. Under the job's directory lock.
-  Result<Layout> share_layout(const std::string& name, const Layout& layout);
-  Result<Layout> shared_layout(const std::string& name);
+  Result<Layout> share_layout(FileControl& control, const std::string& name, const Layout& layout);
+  Result<Layout> shared_layout(const FileControl& control, const std::string& name);
   void leave_file(File::Impl& file);
   // What ranks that have died had logged, all of which is drained, can not be replayed any more. False: some
   // of it still can, and the ledger has to go on saying that it is drained.
@@ -135,6 +145,7 @@ struct File::Impl {
   uint32_t handles = 0;                // under the job's files_mutex
   uint32_t releasing = 0;              // calls of release that have found no handle left; likewise
   bool has_left = false;               // closed: the control block is not this rank's any more
+  bool leaves_spare = false;           // and is kept for another file
   bool woken = false;                  // it has rested
   bool tells = false;                  // of several nodes: its times show that somebody writes
   FileState closed;                    // as it was left at its last close, if it has rested

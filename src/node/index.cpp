@@ -12,6 +12,9 @@ namespace pmio {
 
 constexpr size_t kRunEntries =
     2 << 20;  // a merge makes runs of at most this many entries, which bounds its scratch memory
+// So little needs no run: to make its file takes longer than to write it.
+constexpr size_t kFewEntries = 64;
+constexpr uint64_t kFewBytes = 1 << 20;
 constexpr uint32_t kTidyRuns = 8;  // so many runs of a kind are tolerated before small ones are merged
 
 std::string FileIndex::run_name(uint64_t number) const {
@@ -62,11 +65,21 @@ void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t record
   count(counters_->merge_records, records);
 }
 
+// Not where somebody reads, who would look into the file for it then, nor where other nodes ask for it.
+bool FileIndex::needs_no_run(const std::vector<Entry>& entries) const {
+  if (entries.size() > kFewEntries || control_->cut.load(std::memory_order_relaxed) != UINT64_MAX ||
+      control_->index_used.load(std::memory_order_relaxed) != 0)
+    return false;
+  uint64_t bytes = 0;
+  for (const Entry& entry : entries) bytes += entry.end - entry.offset;
+  return bytes <= kFewBytes;
+}
+
 Status FileIndex::flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover) {
   if (entries.empty()) return {};
   const size_t records = entries.size();
-  const bool behind_leftover = leftover != nullptr && !leftover->entries.empty();
-  Status status = behind_leftover ? Status(Code::busy, "") : add_run_locked(entries, 0);
+  const bool left_over = leftover != nullptr && (!leftover->entries.empty() || needs_no_run(entries));
+  Status status = left_over ? Status(Code::busy, "") : add_run_locked(entries, 0);
   if (status.ok()) {
     apply_marks_locked(marks, records);
   } else {

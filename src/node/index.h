@@ -35,7 +35,8 @@ class FileIndex {
     uint32_t cell;
     uint32_t merged;
   };
-  // Entries for which no run could be made, and the marks that are due when they are in the target.
+  // Entries for which no run could be made, or that are too few for one, and the marks that are due when they
+  // are in the target.
   struct Leftover {
     std::vector<Entry> entries;
     std::vector<Mark> marks;
@@ -78,6 +79,7 @@ class FileIndex {
   Result<std::vector<std::shared_ptr<Mapping>>> open_runs(std::span<const uint64_t> numbers);
 
  private:
+  bool needs_no_run(const std::vector<Entry>& entries) const;
   Status flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover);
   Status add_run_locked(std::vector<Entry>& entries, uint32_t flags);
   Result<std::shared_ptr<Mapping>> open_run(uint64_t number);

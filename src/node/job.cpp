@@ -273,7 +273,6 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
       impl.pulse = std::make_unique<Pulse>(std::chrono::nanoseconds(kSeenEveryNs),
                                            [fd = impl.alive_fd] { static_cast<void>(note_seen(fd)); });
   }
-  if (impl.background != nullptr && !options.read_only) impl.background->wake();
   count(impl.counters.files_opened);
   return file;
 }

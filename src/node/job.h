@@ -10,6 +10,7 @@
 //   mark-<key>         what the file looked like when the job last wrote it (log/target_mark.h)
 //   file-<key>         the shared control block of an open file (node/control.h), volatile
 //   run-<key>-<number> shared runs (drain/run.h), volatile
+// Of a file that was closed, its control block, ledger and mark may stay for the next one (node/spares.h).
 //
 // Threads: any thread may call any function. A background thread, started with the first logged file,
 // prefaults segments and drains when the program is idle or the log fills; it makes no MPI call and blocks

@@ -175,7 +175,17 @@ uint32_t SegmentPool::in_use() const {
 }
 
 uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
-  return in_use() > without_data ? kAhead : 0;
+  return in_use() > without_data + 1 ? kAhead : 0;
+}
+
+bool SegmentPool::wants_attention() const {
+  std::lock_guard lock(mutex_);
+  uint32_t ready = 0, used = 0;
+  for (const auto& segment : segments_) {
+    if (segment->busy) used++;
+    if (!segment->busy && segment->warm) ready++;
+  }
+  return used > 1 && (ready < kAhead || used * 2 > limit_);
 }
 
 void SegmentPool::prefault(uint32_t ahead) {

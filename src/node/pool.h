@@ -62,9 +62,11 @@ class SegmentPool {
   uint32_t in_use() const;
   uint32_t free() const;  // that have memory
   uint32_t with_memory() const;
-  // How many segments to have ready: none before one holds data, so that a small program touches little.
+  // How many segments to have ready: none before one is full, so that a small program touches little.
   // without_data: so many of those in use hold none.
   uint32_t wanted_ahead(uint32_t without_data) const;
+  // Whether the background thread has something to do for it before its next look.
+  bool wants_attention() const;
 
   static constexpr uint32_t kFewestSegments = 4;
   static std::string segment_name(uint32_t rank, uint32_t slot);

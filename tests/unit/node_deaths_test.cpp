@@ -237,20 +237,25 @@ TEST_F(Deaths, LastToLeaveKeepsWhatADeadRankHasLogged) {
 TEST_F(Deaths, WhoOpensTheFirstTimeOrLeavesTheLastTime) {
   const std::byte byte{'a'};
   auto job = join(scratch, 1, 2, 4 << 20, false);
-  const auto use = [&] {
-    auto file = job->open({path, false, {}});
+  const auto use = [&](const std::string& which) {
+    auto file = job->open({which, false, {}});
     ASSERT_TRUE(file.ok()) << file.status().message();
     EXPECT_TRUE((*file)->append(0, &byte, 1, 0).ok());
     EXPECT_TRUE((*file)->release().ok());
   };
-  const std::string key = file_key(*(*TargetFile::open(path, TargetFile::Access::read_only))->identity());
-  ASSERT_TRUE(job->medium().create("file-" + key, control_bytes(2)).ok());
-  use();
-  ASSERT_TRUE(Ledger::create(job->medium(), "ledger-" + key, 2 * kMaxSegments).ok());
-  ASSERT_TRUE(TargetMark::create(job->medium(), "mark-" + key).ok());
-  use();
+  const auto key_of = [](const std::string& which) {
+    return file_key(*(*TargetFile::open(which, TargetFile::Access::read_only))->identity());
+  };
+  ASSERT_TRUE(job->medium().create("file-" + key_of(path), control_bytes(2)).ok());
+  use(path);
+  const std::string other = path + "-other";
+  std::ofstream(other).flush();
+  ASSERT_TRUE(Ledger::create(job->medium(), "ledger-" + key_of(other), 2 * kMaxSegments).ok());
+  ASSERT_TRUE(TargetMark::create(job->medium(), "mark-" + key_of(other)).ok());
+  use(other);
+  use(path);
   job.reset();
-  EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
+  for (const std::string& which : {path, other}) EXPECT_EQ(contents(which), std::vector<std::byte>(1, byte));
   EXPECT_TRUE(std::filesystem::is_empty(scratch.log_));
 }
 
