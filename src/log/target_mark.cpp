@@ -89,6 +89,8 @@ void TargetMark::clear() {
   region_->flush(0, sizeof none);
 }
 
+std::optional<FileState> TargetMark::settled_state() const { return pmio::settled_state(bytes_of(*region_)); }
+
 Status TargetMark::writing() {
   const auto now = parse(bytes_of(*region_));
   if (now && now->state == kMarkWriting) return {};

@@ -44,6 +44,8 @@ class TargetMark {
   bool blank() const;
   // As when it was created. Not durable.
   void clear();
+  // The state that the last one to say `settled` has said, as long as nobody has said anything else.
+  std::optional<FileState> settled_state() const;
 
  private:
   explicit TargetMark(std::unique_ptr<Region> region) : region_(std::move(region)) {}

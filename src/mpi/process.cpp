@@ -40,6 +40,7 @@ JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks, int
   options.durability = hints.durability;
   options.background = hints.background;
   options.keep_closed = hints.keep_closed;
+  options.say = complain_once;
   return options;
 }
 

@@ -156,6 +156,8 @@ struct FileControl {
   // (node/spares.h). retired: 1: its name, and those of what belongs to it, are gone, or another file's.
   std::atomic<uint32_t> spare;
   std::atomic<uint32_t> retired;
+  // 1: somebody who is not of the job has written the file while it was open. The holder of drain_mutex.
+  std::atomic<uint32_t> foreign;
   // The layout, packed; 0 words: in a file of its own.
   uint32_t layout_words;
   uint64_t layout[kMostLayoutWords];

@@ -5,10 +5,14 @@
 //
 // A round that is broken off (error, death) has changed nothing but bytes of the target that it would write
 // again, and the next one begins when nobody writes for it any more: a late write would bring old bytes back.
-// Threads: any.
+//
+// Where somebody who is not of the job has written the file since the last round, and its file system tells
+// of it, no byte between those of the log is written any more. Threads: any.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "drain/paint.h"
@@ -34,6 +38,8 @@ class Drainer {
     FileIdentity identity;
     uint32_t rank;
     bool sync_target;  // the log survives a power failure, so the target must before the log lets go
+    bool times_tell;   // the target's size and time of modification tell of every write by others
+    std::function<void(const std::string&)> say;  // JobOptions::say
   };
   explicit Drainer(const Parts& parts) : parts_(parts) {}
 
@@ -57,6 +63,7 @@ class Drainer {
   struct Work;  // the round as this process sees it
   Status lead(bool write);
   void settle_mark(bool ahead);
+  void look_for_others();
   Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
   Status write_round(FileIndex::Leftover& leftover);
   Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);

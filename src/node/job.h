@@ -54,6 +54,8 @@ struct JobOptions {
   MediumOpener open_log = open_medium;  // for the job's own directory
   // Asked when the job's directory is there; an error is join's. Empty: any place will do.
   std::function<Status(const JobPlace&)> suits = {};
+  // For what the user should hear; by any thread. Empty: nobody does.
+  std::function<void(const std::string&)> say = {};
   // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
   std::atomic<uint64_t>* files_logged = nullptr;
 };
