@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -114,6 +115,17 @@ Status set_stats(Hints& hints, std::string_view key, std::string_view value) {
   return {};
 }
 
+Status set_max_age(Hints& hints, std::string_view key, std::string_view value) {
+  if (is_off(value)) {
+    hints.max_age_ns = 0;
+    return {};
+  }
+  const Result<uint64_t> age = parse_duration(value);
+  if (!age.ok()) return bad_value(key, value, "a time such as 2, 0.5, 500ms or off");
+  hints.max_age_ns = age.value();
+  return {};
+}
+
 Status set_striping_factor(Hints& hints, std::string_view key, std::string_view value) {
   uint64_t servers = 0;
   PMIO_TRY(set_bytes(servers, key, value));
@@ -122,9 +134,17 @@ Status set_striping_factor(Hints& hints, std::string_view key, std::string_view 
   return {};
 }
 
-const std::array<std::string_view, 10> kKeys{
-    "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
-    "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed"};
+const std::array<std::string_view, 11> kKeys{"pmio_mode",         "pmio_dir",          "pmio_log_size",
+                                             "pmio_index_memory", "pmio_durability",   "pmio_background",
+                                             "pmio_stats",        "pmio_across_nodes", "pmio_interface",
+                                             "pmio_keep_closed",  "pmio_max_age"};
+
+// In seconds.
+std::string duration_text(uint64_t ns) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", static_cast<double>(ns) / 1e9);
+  return text.data();
+}
 
 std::string lower(std::string_view text) {
   std::string word(text);
@@ -169,6 +189,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_index_memory") return set_bytes(hints.index_bytes, key, value);
   if (key == "pmio_durability") return set_durability(hints, key, value);
   if (key == "pmio_background") return set_switch(hints.background, key, value);
+  if (key == "pmio_max_age") return set_max_age(hints, key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
@@ -232,6 +253,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_index_memory", std::to_string(hints.index_bytes)},
           {"pmio_durability", durability_name(hints.durability)},
           {"pmio_background", hints.background ? "on" : "off"},
+          {"pmio_max_age", duration_text(hints.max_age_ns)},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},
@@ -252,6 +274,25 @@ Result<uint64_t> parse_bytes(std::string_view text) {
   const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
   if (number > (UINT64_MAX >> shift)) return invalid;
   return number << shift;
+}
+
+Result<uint64_t> parse_duration(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double ns;
+  };
+  constexpr std::array<Unit, 4> kUnits{{{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"min", 60e9}}};
+  constexpr double kMost = 86400e9;
+  if (text == "off") return uint64_t{0};
+  double number = 0;
+  const auto [rest, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string_view name(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  const auto* unit =
+      std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& one) { return one.name == name; });
+  if (error != std::errc() || unit == kUnits.end() || !(number >= 0 && number * unit->ns <= kMost))
+    return Status(Code::invalid, "not a time: '" + std::string(text) + "'");
+  return static_cast<uint64_t>(number * unit->ns);
 }
 
 }  // namespace pmio

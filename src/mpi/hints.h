@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "layout/provider.h"
 #include "medium/medium.h"
+#include "node/job.h"
 
 namespace pmio {
 
@@ -30,6 +31,7 @@ struct Hints {
   uint64_t index_bytes = 256 << 20;                   // pmio_index_memory
   Durability durability = Durability::sync;           // pmio_durability
   bool background = true;                             // pmio_background
+  uint64_t max_age_ns = kDefaultMaxAgeNs;             // pmio_max_age; 0: never for its age
   bool keep_closed = true;                            // pmio_keep_closed
   int stats = 0;                                      // pmio_stats
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
@@ -67,5 +69,9 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
 // "4096", "64M", "64MiB", "1G": bytes, with powers of 1024. invalid for anything else, and where it
 // overflows.
 Result<uint64_t> parse_bytes(std::string_view text);
+
+// "2", "2.5", "500ms", "2s", "1min": nanoseconds, of seconds where there is no unit. "off" is 0. invalid for
+// anything else, and beyond a day.
+Result<uint64_t> parse_duration(std::string_view text);
 
 }  // namespace pmio

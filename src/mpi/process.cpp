@@ -39,6 +39,7 @@ JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks, int
   options.index_bytes = hints.index_bytes;
   options.durability = hints.durability;
   options.background = hints.background;
+  options.max_age_ns = hints.max_age_ns;
   options.keep_closed = hints.keep_closed;
   options.say = complain_once;
   return options;

@@ -67,7 +67,8 @@ void Background::look() {
   const bool filling =
       is_short || job_->pool->has_lacked_room() || (used - std::min(used, resting)) * 2 > job_->pool->limit();
   for (const auto& known : files) {
-    if (const auto file = known.lock()) file->background_drain(filling, kIdleNs, kRetryNs);
+    if (const auto file = known.lock())
+      file->background_drain(filling, {kIdleNs, kRetryNs, job_->options.max_age_ns});
   }
   if (is_short) job_->shrink_log();
 }

@@ -275,7 +275,18 @@ bool File::Impl::looks_after_it() const {
   return true;
 }
 
-void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
+// Whether some of it has been in the log for longer than that. What is appended while it is drained counts
+// from then on. Where the rank that has to look after it does not, because it only reads, say, any other
+// does.
+bool File::Impl::Watch::is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns) {
+  if (drained >= mark) {
+    mark = now_appended;
+    mark_ns = now;
+  }
+  return age_ns != 0 && now - mark_ns > age_ns;
+}
+
+void File::background_drain(bool filling, const DrainTimes& times) {
   Impl& impl = *impl_;
   // Where this process only reads, those drain who write.
   if (!impl.target->opened_to_write()) return;
@@ -290,14 +301,18 @@ void File::background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns) {
   Impl::Watch& watch = impl.watch;
   if (appended != watch.appended) watch.changed_ns = now;
   watch.appended = appended;
+  const bool old = watch.is_old(appended, drained, now, times.age_ns);
   if (appended == drained || now < watch.retry_ns) return;
-  const bool idle = now - watch.changed_ns > idle_ns && impl.looks_after_it();
-  if (!filling && !idle && impl.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
+  const bool idle = now - watch.changed_ns > times.idle_ns;
+  const bool due =
+      ((idle || old) && impl.looks_after_it()) || watch.is_old(appended, drained, now, 2 * times.age_ns);
+  if (!filling && !due && impl.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
   const Status status = spans_nodes() ? impl.drain_what_can_be() : impl.drainer->drain();
   // Of what other nodes' ranks have not come to yet nothing can be drained, however often it is asked for.
   constexpr uint64_t kPauseNs = 50'000'000;
+  watch.mark = 0;  // look anew
   if (!status.ok())
-    watch.retry_ns = now + retry_ns;
+    watch.retry_ns = now + times.retry_ns;
   else if (spans_nodes())
     watch.retry_ns = monotonic_ns() + kPauseNs;
 }

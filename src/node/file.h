@@ -170,9 +170,13 @@ class File {
   Status take_error();
   void forgive_errors();  // those so far have been reported
 
-  // Drains if the log fills (`filling`) or nobody has appended for idle_ns; after a failure not before
-  // retry_ns. Called by the background thread only.
-  void background_drain(bool filling, uint64_t idle_ns, uint64_t retry_ns);
+  struct DrainTimes {
+    uint64_t idle_ns;   // nobody has appended for so long
+    uint64_t retry_ns;  // not before so long after a failure
+    uint64_t age_ns;    // something has been in the log for so long; 0: that is no reason
+  };
+  // Drains if the log fills (`filling`), or one of these times is over. Called by the background thread only.
+  void background_drain(bool filling, const DrainTimes& times);
   // Whether one of this rank's segments was taken for a call without data, and holds none yet. Any thread.
   bool has_table_only() const;
 

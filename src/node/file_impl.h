@@ -175,9 +175,14 @@ struct File::Impl {
     uint64_t appended = 0;
     uint64_t changed_ns = 0;
     uint64_t retry_ns = 0;
+    uint64_t mark = 0;     // so many records had been appended
+    uint64_t mark_ns = 0;  // at this time, when as many as the mark before had been drained
+    bool is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns);
   };
   Watch watch;
-  bool looks_after_it() const;  // when all are idle: the lowest rank that has the file open
+  bool is_drained_here() const;      // what this rank has logged; of several nodes: the node
+  uint64_t undrained_bytes() const;  // that all ranks of the node have published
+  bool looks_after_it() const;       // when all are idle: the lowest rank that has the file open
 
   // Appending: one thread of the rank at a time.
   BiasedMutex append_mutex;

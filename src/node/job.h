@@ -49,7 +49,10 @@ struct JobOptions {
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
   bool threads_at_once = false;  // of some rank: their calls come in no order that all ranks know
   Durability durability = Durability::sync;
-  bool background = true;               // drain while the program does something else
+  bool background = true;  // drain while the program does something else
+  // By the background thread: what has been in the log for so long, while the program goes on writing; 0: not
+  // for its age.
+  uint64_t max_age_ns = kDefaultMaxAgeNs;
   bool keep_closed = true;              // files may rest after a close (node/resting.cpp)
   MediumOpener open_log = open_medium;  // for the job's own directory
   // Asked when the job's directory is there; an error is join's. Empty: any place will do.

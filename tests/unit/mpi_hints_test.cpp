@@ -32,6 +32,7 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_TRUE(set_hint(hints, "pmio_durability", "always").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_background", "off").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_keep_closed", "off").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_max_age", "1.5").ok());
   EXPECT_TRUE(set_hint(hints, "striping_unit", "1048576").ok());
   EXPECT_TRUE(set_hint(hints, "striping_factor", "4").ok());
   EXPECT_EQ(hints.mode, Mode::off);
@@ -40,6 +41,7 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_EQ(hints.durability, Durability::always);
   EXPECT_FALSE(hints.background);
   EXPECT_FALSE(hints.keep_closed);
+  EXPECT_EQ(hints.max_age_ns, 1'500'000'000u);
   EXPECT_EQ(hints.layout.striping_unit, 1048576u);
   EXPECT_EQ(hints.layout.striping_factor, 4u);
 }
@@ -119,6 +121,17 @@ TEST(EnvironmentHints, ReadsItsOwnVariables) {
   const std::vector<HintPair> pairs = environment_hints();
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_log_size", "64M")), 1);
   for (const HintPair& pair : pairs) EXPECT_NE(pair.first, "pmio_something_else");
+}
+
+TEST(Durations, HaveUnits) {
+  EXPECT_EQ(parse_duration("2").value(), 2'000'000'000u);
+  EXPECT_EQ(parse_duration("0.25s").value(), 250'000'000u);
+  EXPECT_EQ(parse_duration("500ms").value(), 500'000'000u);
+  EXPECT_EQ(parse_duration("1min").value(), 60'000'000'000u);
+  EXPECT_EQ(parse_duration("0").value(), 0u);
+  EXPECT_EQ(parse_duration("off").value(), 0u);
+  for (const char* bad : {"", "s", "-1", "1h", "1 s", "nan", "inf", "1e3", "100000", "2s3"})
+    EXPECT_FALSE(parse_duration(bad).ok()) << bad;
 }
 
 }  // namespace
