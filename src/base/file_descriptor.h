@@ -1,27 +1,36 @@
-// Owns a file descriptor; -1: none. Threads: values, no sharing.
+// Owns a file descriptor; -1: none. A process that the program forks does not keep it (base/forked.h).
+// Threads: values, no sharing.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
+#include "base/forked.h"
+
 namespace pmio {
 
 class FileDescriptor {
  public:
   FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
+  explicit FileDescriptor(int fd) : fd_(fd) { keep_from_children(fd); }
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
   ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
+    if (fd_ < 0) return;
+    forget_descriptor(fd_);
+    close(fd_);
   }
   int get() const { return fd_; }
   bool ok() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
+  // Whoever has it then may keep it from children again.
+  int release() {
+    forget_descriptor(fd_);
+    return std::exchange(fd_, -1);
+  }
 
  private:
   int fd_ = -1;

@@ -151,4 +151,4 @@ def split_ends():
 FUNCTIONS = FIXED + list(transfers()) + list(split_ends())
 
 # Entry points of runtime libraries that are not generated.
-BY_HAND = ["File_create_errhandler"]
+BY_HAND = ["File_create_errhandler", "Abort"]

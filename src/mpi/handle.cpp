@@ -18,7 +18,9 @@ Table& table() {
   return instance;
 }
 
-// Counts changes of the table, so that a thread knows whether what it found last still holds.
+// Counts changes of the table, so that a thread knows whether what it found last still holds. kForked: it is
+// the parent process's.
+constexpr uint64_t kForked = 0;
 std::atomic<uint64_t> generation{1};
 
 struct Last {
@@ -35,6 +37,7 @@ Handle* find_handle(MPI_File file) {
   // Acquire: who sees the generation sees the handle that it was raised for.
   const uint64_t now = generation.load(std::memory_order_acquire);
   if (last.generation == now && last.file == file) return last.handle;
+  if (now == kForked) return nullptr;
   Table& all = table();
   const std::shared_lock lock(all.mutex);
   const auto found = all.handles.find(file);
@@ -81,6 +84,11 @@ bool handed_on(const FileIdentity& identity) {
     const Result<FileIdentity> of_handle = identity_of(handle.path);
     return of_handle.ok() && same_file(of_handle.value(), identity);
   });
+}
+
+void forget_handles_in_child() {
+  generation.store(kForked, std::memory_order_relaxed);
+  last = {};
 }
 
 void drop_handles() {

@@ -85,5 +85,8 @@ std::vector<Handle*> logging_handles();
 bool handed_on(const FileIdentity& identity);
 // Forgets all: what the program still calls on them is the library's.
 void drop_handles();
+// In a process that has been forked, whose other threads are gone, with what they had locked: none is found
+// any more.
+void forget_handles_in_child();
 
 }  // namespace pmio

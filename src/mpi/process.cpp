@@ -11,6 +11,7 @@
 #include "mpi/agree.h"
 #include "mpi/aside.h"
 #include "mpi/calls.h"
+#include "mpi/ends.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
 #include "mpi/summary.h"
@@ -176,6 +177,7 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_.log_bytes = log_bytes;
   (void)announce_statistics(hints_.directory, facts());  // what cannot be kept is said at the end
   joined_.store(job_.get(), std::memory_order_release);
+  watch_ends(job_->options().background);
   return job_.get();
 }
 
@@ -212,6 +214,11 @@ void Process::note_unlogged_file(const char* name) {
   if (stats_level_ > 0 && name != nullptr) files_.add(name, why_not_);
 }
 
+void Process::forget_in_child() {
+  can_log_ = false;
+  joined_.store(nullptr, std::memory_order_relaxed);
+}
+
 void Process::finish() {
   if (!can_log_) return report(std::exchange(stats_level_, 0));
   can_log_ = false;
@@ -219,6 +226,7 @@ void Process::finish() {
   int level = 0;
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
+  unwatch_signals();
   if (Job* job = joined()) job->stop_background();
   // Until all have drained, all nodes must answer.
   if (spans_nodes_) mpi().Barrier(comm_);

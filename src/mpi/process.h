@@ -30,6 +30,9 @@ class Process {
   // Before the library's MPI_Finalize; collective over MPI_COMM_WORLD. Writes the statistics, leaves the job.
   void finish();
 
+  // In a process that has been forked: the job is the parent's alone.
+  void forget_in_child();
+
   // The same on all ranks: MPI_Init was seen and PMIO_MODE is not off.
   bool can_log() const { return can_log_; }
 

@@ -57,7 +57,11 @@ struct Attempt {
 Status bring_in_pending(const Job& job, const std::string& path) {
   const Result<FileIdentity> identity = identity_of(path);
   if (!identity.ok()) return {};  // the open below says why
-  return recover_pending(job.options().directory, identity.value(), path, job.options().id);
+  std::vector<std::string> running;
+  const Status brought =
+      recover_pending(job.options().directory, identity.value(), path, job.options().id, &running);
+  for (const std::string& line : running) complain_once(line);
+  return brought;
 }
 
 // Whether a file that this handle has just opened is logged across nodes. Not if nobody writes it and nothing

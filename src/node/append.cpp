@@ -106,7 +106,8 @@ Status File::Impl::make_room(bool* held_up) {
     return {};
   appends.timer.slow();
   seal();
-  *held_up = neighbours != nullptr && stamp_calls(last_stamp) >= kLastCall;  // no later stamps
+  *held_up = job->past_log.load(std::memory_order_relaxed) ||
+             (neighbours != nullptr && stamp_calls(last_stamp) >= kLastCall);  // no later stamps
   return *held_up ? Status() : new_segment(held_up);
 }
 
@@ -194,6 +195,7 @@ Status File::Impl::find_room(bool* found) {
   if (*found) return {};
   appends.timer.slow();
   seal();
+  if (job->past_log.load(std::memory_order_relaxed)) return {};
   WaitForRoom wait(job->counters);
   for (bool drained = false;; drained = true) {
     const bool has_cell = free_cell().has_value();

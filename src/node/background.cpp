@@ -42,6 +42,7 @@ void Background::loop() {
       woken_ = false;
     }
     try {
+      if (job_->ending->is_asked()) job_->ending->serve();
       look();
     } catch (const std::bad_alloc&) {
       // Whoever closes the file tells of it.

@@ -267,6 +267,29 @@ Status File::take_error() {
   return Status::from_errno(error, "cannot drain the log to '" + impl_->path + "'");
 }
 
+bool File::Impl::is_drained_here() const {
+  if (neighbours != nullptr) return number == 0 || all_drained_here();
+  return cell->drained_records.load(std::memory_order_acquire) ==
+         cell->appended.load(std::memory_order_acquire);
+}
+
+uint64_t File::Impl::undrained_bytes() const {
+  uint64_t bytes = 0;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    const RankCell& of_rank = control->cells[rank];
+    for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
+      const SegmentCell& segment = of_rank.segments[c];
+      if (segment.salt.load(std::memory_order_acquire) == 0) continue;
+      auto log = SegmentReader::open(job->map->map(rank, segment.slot.load(std::memory_order_relaxed)));
+      if (!log.ok()) continue;
+      const uint32_t end = segment.published.load(std::memory_order_acquire);
+      for (uint32_t i = segment.drained.load(std::memory_order_acquire); i < end; i++)
+        bytes += record_vector(log->record(i)).bytes();
+    }
+  }
+  return bytes;
+}
+
 bool File::Impl::looks_after_it() const {
   for (uint32_t rank = 0; rank < job->options.rank; rank++) {
     const RankCell& other = control->cells[rank];

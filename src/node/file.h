@@ -186,6 +186,7 @@ class File {
   const Layout& layout() const;
 
  private:
+  friend class Ending;
   friend class Job;
   friend class NodeRound;
   struct Impl;

@@ -19,6 +19,7 @@
 #include "log/call_stamp.h"
 #include "log/segment.h"
 #include "node/drainer.h"
+#include "node/ending.h"
 #include "node/file.h"
 #include "node/fresh_reader.h"
 #include "node/index.h"
@@ -32,6 +33,9 @@
 namespace pmio {
 
 class Background;
+
+// In a job's directory: its log is to be kept.
+constexpr char kKeepMark[] = "undrained";
 
 // Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only,
 // but for those of files that rest, whose holders want no further lock of these.
@@ -60,7 +64,10 @@ struct Job::Impl {
   std::deque<std::shared_ptr<File>> resting;
   std::unique_ptr<MemoryWatch> memory_watch;  // the background thread's
   std::unique_ptr<Background> background;
-  void start_background();       // files_mutex held
+  void start_background();  // files_mutex held
+  std::unique_ptr<Ending> ending;
+  // Nothing is logged any more: what is written goes to the files, behind what is in the log.
+  std::atomic<bool> past_log{false};
   std::unique_ptr<Pulse> pulse;  // where a file of several nodes has been opened
 
   ~Impl();
@@ -116,6 +123,7 @@ struct Job::Impl {
   bool log_is_kept() const;
   std::atomic<bool> kept{false};  // keep_log was called here
   bool dead_left_undrained() const;
+  void remove_if_last();  // the job's directory, where nobody has the job any more and nothing is undrained
 };
 
 // What the hot paths count, under the lock that they hold anyway; added to the process's counters at the end.

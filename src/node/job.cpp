@@ -16,6 +16,7 @@
 
 #include "base/atomic_max.h"
 #include "base/file_descriptor.h"
+#include "base/forked.h"
 #include "log/last_seen.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
@@ -25,7 +26,6 @@
 
 namespace pmio {
 
-constexpr char kKeepMark[] = "undrained";
 constexpr uint64_t kDescriptorsOfTheProgram = 256;  // at least
 
 static std::string job_directory(const std::string& directory, uint64_t id) {
@@ -68,11 +68,13 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
     else if (attempt == 10)
       return alive.status();
   }
+  keep_from_children(impl.alive_fd);
   if (options.suits) PMIO_TRY(options.suits(job->place()));
   impl.lock_fd = out_of_the_way(FileDescriptor(::open((impl.directory + "/lock").c_str(),
                                                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)))
                      .release();
   if (impl.lock_fd < 0) return Status::from_errno(errno, "cannot create '" + impl.directory + "/lock'");
+  keep_from_children(impl.lock_fd);
   // Not worth an error: it only helps to find the log of a job that is killed. `pmio doctor` says why it
   // fails.
   if (auto registry = Registry::create(); registry.ok())
@@ -99,6 +101,7 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
                                             largest_file_bytes());
   impl.memory_watch = std::make_unique<MemoryWatch>(*impl.medium);
   impl.map = std::make_unique<SegmentMap>(*impl.medium, options.ranks);
+  impl.ending = std::make_unique<Ending>(impl);
   return job;
 }
 
@@ -134,22 +137,12 @@ Job::Impl::~Impl() {
   pulse.reset();
   map.reset();
   pool.reset();
+  forget_descriptor(lock_fd);
   if (lock_fd >= 0) close(lock_fd);
   if (alive_fd < 0) return;
-  // Turning the shared lock into an exclusive one succeeds for the last process only.
-  if (flock(alive_fd, LOCK_EX | LOCK_NB) == 0 && !log_is_kept() && !dead_left_undrained()) {
-    if (dram != nullptr) {
-      remove_files(*dram);
-      remove_directory(*dram);
-    }
-    // A process that is killed here leaves what recovery removes, or an empty directory: never a note of a
-    // log that is gone.
-    remove_files(*medium);
-    // Else another process of the job may have its log elsewhere.
-    if (auto registry = Registry::find(); is_noted && registry.ok()) (void)registry->remove(options.id);
-    remove_directory(*medium);
-  }
+  remove_if_last();
   flock(alive_fd, LOCK_UN);  // a process that the program has forked may have the descriptor, too
+  forget_descriptor(alive_fd);
   close(alive_fd);
 }
 
@@ -161,6 +154,25 @@ void Job::Impl::start_background() {
     // Perhaps at the next open.
   }
 }
+
+void Job::Impl::remove_if_last() {
+  // Turning the shared lock into an exclusive one succeeds for the last process only.
+  if (flock(alive_fd, LOCK_EX | LOCK_NB) != 0 || log_is_kept() || dead_left_undrained()) return;
+  if (dram != nullptr) {
+    remove_files(*dram);
+    remove_directory(*dram);
+  }
+  // A process that is killed here leaves what recovery removes, or an empty directory: never a note of a
+  // log that is gone.
+  remove_files(*medium);
+  // Else another process of the job may have its log elsewhere.
+  if (auto registry = Registry::find(); is_noted && registry.ok()) (void)registry->remove(options.id);
+  remove_directory(*medium);
+}
+
+void Job::end() { impl_->ending->await(true); }
+void Job::end_in_handler() { impl_->ending->await(false); }
+void Job::go_on() { flock(impl_->alive_fd, LOCK_SH | LOCK_NB); }
 
 void Job::stop_background() { impl_->background.reset(); }
 

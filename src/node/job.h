@@ -38,6 +38,8 @@ struct JobPlace {
   bool operator==(const JobPlace&) const = default;
 };
 
+constexpr uint64_t kDefaultMaxAgeNs = 2'000'000'000;
+
 struct JobOptions {
   std::string directory;        // the log directory (not the job's own)
   uint64_t id = 0;              // the same in all processes of the job
@@ -73,6 +75,14 @@ class Job {
   static Result<std::unique_ptr<Job>> join(const JobOptions& options);
   // No thread of pmio's own drains any more, nor will. Before what OpenOptions::neighbours refers to goes.
   void stop_background();
+  // Before the process ends without ~Job, or becomes another program: what this rank can bring into the files
+  // is there on return. The rest stays in the log, and one process of the node says so. Waits as long as the
+  // drain gets on, and a few seconds longer. Later writes go to the files, and take more time. Any thread.
+  void end();
+  // The same in a signal handler; only with JobOptions::background.
+  void end_in_handler();
+  // It does not end: it counts as alive again, and goes on without the log.
+  void go_on();
   // Drains what is left, leaves; the last process removes the job's directory unless a file failed to drain.
   ~Job();
 

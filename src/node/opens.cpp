@@ -33,6 +33,7 @@ void File::Impl::declare_all() {
 
 bool File::Impl::attach_for_table() {
   PMIO_ASSERT(!open);
+  if (job->past_log.load(std::memory_order_relaxed)) return false;
   auto segment = job->acquire_segment();
   if (!segment.ok() || !attach_segment(*segment).ok()) return false;
   table_cell.store(owned.back().cell, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
-// Independent writes of a file of several nodes that are not logged: they go to the file, after what the
-// other nodes have there (meet_nodes), and count as unsynced (node/unsynced.h).
+// Writes that are not logged. Independent ones of a file of several nodes go to the file after what the other
+// nodes have there (meet_nodes), and count as unsynced (node/unsynced.h). Those of a job that logs nothing
+// any more (Job::Impl::past_log) go there behind all that is in the log.
 #include <algorithm>
 
 #include "drain/blocks.h"
@@ -38,6 +39,7 @@ Status File::Impl::write_vector(const Vector& where, PatternCursor& memory, cons
 
 Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
                                  uint64_t bytes) {
+  if (neighbours == nullptr) PMIO_TRY(drain_log(false));
   std::vector<Vector> ranges;
   while (bytes > 0) {
     ranges.clear();
@@ -52,6 +54,10 @@ Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, con
     PMIO_TRY(written);
     PMIO_TRY(noted);
   }
+  if (neighbours == nullptr) {
+    const RobustLock lock(control->index_mutex);
+    conceal_all(*control);
+  }
   // A write is to survive what a logged one survives.
   return job->outlives_node() ? control->unsynced.sync(*target) : Status();
 }
@@ -59,7 +65,7 @@ Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, con
 Status File::Impl::write_batch(std::span<const Vector> ranges, PatternCursor& memory,
                                const std::byte* buffer) {
   uint64_t end = 0;
-  PMIO_TRY(meet_nodes(ranges, true, &end));
+  if (neighbours != nullptr) PMIO_TRY(meet_nodes(ranges, true, &end));
   for (const Vector& where : ranges) PMIO_TRY(write_vector(where, memory, buffer));
   return {};
 }

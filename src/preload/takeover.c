@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "preload/choose.h"
+#include "preload/end_calls.h"
 #include "preload/names.h"
 
 #define PMIO_EXPORT __attribute__((visibility("default")))
@@ -123,6 +124,7 @@ static void load(const char* path) {
   const Loaded loaded = (Loaded)dlsym(library, "pmio_loaded");
   if (loaded == NULL) return; /* not of this version */
   loaded(&behind_us);
+  pmio_tell_of_ends(library);
   runtime = library;
 }
 

@@ -31,8 +31,17 @@ Status pending_status(const RecoverReport& report) {
   return {};
 }
 
+void tell_of_running(const RecoverReport& report, const std::string& path, std::vector<std::string>* lines) {
+  for (const JobOutcome& job : report.jobs) {
+    if (job.state != JobState::running || job.running_bytes == 0) continue;
+    lines->push_back(std::to_string(job.running_bytes) + " bytes of " + path +
+                     " are in the log of another job that runs, " + job.directory +
+                     ", and not in the file yet");
+  }
+}
+
 Status recover_pending_file(const std::string& directory, const FileIdentity& identity,
-                            const std::string& path, uint64_t own_job) {
+                            const std::string& path, uint64_t own_job, std::vector<std::string>* running) {
   const auto names = other_jobs(directory, job_name(own_job));
   if (!names.ok()) return names.status();
   std::vector<FileIdentity> meant;  // under another device number in logs of before a mount
@@ -53,6 +62,7 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
   for (const FileIdentity& one : meant) {
     auto report = recover_in(*parent, concerned, {one, path}, options, &one);
     if (!report.ok()) return report.status();
+    if (running != nullptr) tell_of_running(*report, path, running);
     PMIO_TRY(pending_status(*report));
   }
   return {};
@@ -61,9 +71,9 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
 }  // namespace
 
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
-                       uint64_t own_job) {
+                       uint64_t own_job, std::vector<std::string>* running) {
   try {
-    return recover_pending_file(directory, identity, path, own_job);
+    return recover_pending_file(directory, identity, path, own_job, running);
   } catch (const std::bad_alloc&) {
     return Status(Code::io, "not enough memory to look for logs in " + directory, ENOMEM);
   }

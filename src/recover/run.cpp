@@ -26,11 +26,11 @@ Result<Job> lock_and_scan(LogDirectory directory, const std::string& name, const
   Job job{std::move(directory), {}, {}};
   const bool dead = alive.ok();
   if (dead) job.alive = std::move(alive).value();
-  if (!dead && only != nullptr) {  // a caller in a hurry, who has no use for what still runs
+  auto info = scan_job(job.directory, name, dead ? JobState::dead : JobState::running, only);
+  if (!info.ok() && !dead && only != nullptr) {  // it is just at it, and this caller only wants to tell of it
     job.info.state = JobState::running;
     return job;
   }
-  auto info = scan_job(job.directory, name, dead ? JobState::dead : JobState::running, only);
   if (!info.ok()) return info.status();
   job.info = std::move(info).value();
   return job;

@@ -23,7 +23,7 @@ struct Selection {
   }
 };
 
-// names: of the jobs. only, if given: of running jobs, and of other files' segments, nothing is looked at.
+// names: of the jobs. only, if given: nothing is looked at of other files' segments.
 Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<std::string>& names,
                                  const Selection& selection, const RecoverOptions& options,
                                  const FileIdentity* only);

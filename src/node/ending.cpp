@@ -1,0 +1,133 @@
+#include "node/ending.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <system_error>
+
+#include "base/clock.h"
+#include "node/file_impl.h"
+
+namespace pmio {
+
+constexpr uint64_t kPatienceNs = 5'000'000'000;  // without progress
+constexpr timespec kPoll{0, 1'000'000};
+constexpr int kMostTries = 100;  // for a lock that another thread of the program holds
+
+static std::string advice(const std::string& log_directory) {
+  return "run 'pmio recover --dir " + log_directory + "' before anything else uses the file\n";
+}
+
+Ending::Ending(Job::Impl& job)
+    : job_(job),
+      mark_(job.directory + "/" + kKeepMark),
+      stuck_(
+          "pmio: the file system takes nothing any more, and the program ends: what is not in its files yet "
+          "is in "
+          "the log " +
+          job.directory + "; " + advice(job.options.directory)) {}
+
+Ending::~Ending() {
+  if (thread_.joinable()) thread_.join();
+}
+
+// As this process sees it.
+uint64_t Ending::progress() const {
+  const Counters& counters = job_.counters;
+  return counters.drain_windows.load(std::memory_order_relaxed) +
+         counters.drain_bytes.load(std::memory_order_relaxed) +
+         counters.drain_rounds.load(std::memory_order_relaxed);
+}
+
+void Ending::await(bool may_start_thread) {
+  State none = State::none;
+  if (!may_start_thread && job_.background == nullptr) return;
+  if (state_.compare_exchange_strong(none, State::asked) && job_.background == nullptr) {
+    try {
+      thread_ = QuietThread([this] { serve(); });
+    } catch (const std::system_error&) {
+      return say_stuck();
+    }
+  }
+  uint64_t seen = progress(), since = monotonic_ns();
+  while (state_.load(std::memory_order_acquire) != State::served) {
+    nanosleep(&kPoll, nullptr);
+    const uint64_t now = monotonic_ns();
+    if (const uint64_t has_come = progress(); has_come != seen) {
+      seen = has_come;
+      since = now;
+    }
+    if (now - since > kPatienceNs) return say_stuck();
+  }
+}
+
+// Of all ranks of the job on this node. The mark keeps the log, too.
+bool Ending::first_to_say() const {
+  const int fd = ::open(mark_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  close(fd);
+  return true;
+}
+
+// No more than a signal handler may do.
+void Ending::say_stuck() const {
+  if (first_to_say()) (void)!write(STDERR_FILENO, stuck_.data(), stuck_.size());
+}
+
+void Ending::serve() {
+  Files files = job_.open_files();
+  Status drained = drain(files);
+  // What another thread has logged meanwhile.
+  for (int tries = 0; drained.ok() && !close_log(files) && tries < kMostTries; tries++) {
+    nanosleep(&kPoll, nullptr);
+    drained = drain(files);
+  }
+  say_left(files, drained);
+  const bool all_drained = std::all_of(files.begin(), files.end(),
+                                       [](const auto& file) { return file->impl_->is_drained_here(); });
+  files.clear();
+  // Where another process has it, this may end the lock that says that this one lives, which has nothing in
+  // the log any more.
+  if (all_drained) job_.remove_if_last();
+  state_.store(State::served, std::memory_order_release);
+}
+
+// All that can be of what the ranks of the node have logged, those that have died among them, whatever fails;
+// the first error.
+Status Ending::drain(const Files& files) const {
+  Status first;
+  for (const auto& file : files) {
+    if (file->target().access() == TargetFile::Access::read_only) continue;
+    const Status status = file->spans_nodes() ? file->impl_->drain_what_can_be() : file->drain();
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
+// What is written from now on, by another thread or a destructor that comes later, goes to the files. False:
+// something has been logged, or is just being logged.
+bool Ending::close_log(const Files& files) const {
+  job_.past_log.store(true, std::memory_order_seq_cst);
+  return std::all_of(files.begin(), files.end(), [](const auto& file) {
+    std::unique_lock lock(file->impl_->append_mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    file->impl_->seal();
+    return file->impl_->is_drained_here();
+  });
+}
+
+void Ending::say_left(const Files& files, const Status& why) const {
+  std::string text;
+  for (const auto& file : files) {
+    if (file->impl_->is_drained_here()) continue;
+    text += "pmio: " + std::to_string(file->impl_->undrained_bytes()) + " bytes of " + file->impl_->path +
+            " are not in the file, but in the log " + job_.directory +
+            (why.ok() ? "" : ": " + why.message()) + "; " + advice(job_.options.directory);
+  }
+  if (!text.empty() && first_to_say()) std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace pmio
