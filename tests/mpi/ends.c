@@ -63,13 +63,18 @@ static void fork_children(void) {
 // The job dies and leaves a process behind, which outlives it.
 static void leave_daemon(void) {
   if (rank == 0) {
+    int started[2];
+    char none = 0;
     fflush(stdout);
+    if (pipe(started) != 0) exit(1);
     if (fork() == 0) {
+      if (write(started[1], &none, 1) != 1) _exit(1);
       setsid();
       for (int fd = 0; fd < 3; fd++) close(fd);
       sleep(PATIENCE);
       _exit(0);
     }
+    if (read(started[0], &none, 1) != 1) exit(1); /* it has left fork */
   }
   MPI_Barrier(MPI_COMM_WORLD);
   kill(getpid(), SIGKILL);

@@ -107,8 +107,9 @@ TEST(Forked, DoesNotKeepTheJobAlive) {
   const Scratch scratch;
   const std::string path = scratch.files_ + "/file";
   std::ofstream(path).flush();
-  int ends[2];
+  int ends[2], started[2];
   ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(pipe(started), 0);
   const pid_t victim = fork();
   if (victim == 0) {
     watch_forks([] {});
@@ -118,8 +119,11 @@ TEST(Forked, DoesNotKeepTheJobAlive) {
     if (heir == 0) {
       close(ends[1]);
       char none = 0;
+      if (write(started[1], &none, 1) != 1) _exit(1);
       _exit(static_cast<int>(read(ends[0], &none, 1)));
     }
+    char none = 0;  // the handlers of fork have run
+    if (read(started[0], &none, 1) != 1) _exit(1);
     kill(getpid(), SIGKILL);
   }
   int status = 0;
@@ -132,6 +136,7 @@ TEST(Forked, DoesNotKeepTheJobAlive) {
   EXPECT_EQ(text_of(path), "aaaa");
   close(ends[0]);
   close(ends[1]);  // ends the heir
+  for (const int fd : started) close(fd);
 }
 
 // A program that never pauses: what it has written comes into the file all the same.
