@@ -2,6 +2,7 @@
 // job's processes may have.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 
 #include <future>
@@ -112,10 +113,13 @@ TEST_F(CallsTest, TheLimitOfDescriptorsIsRaisedForConnectionsAndTheFilesHaveWhat
     if (!job.reserve_descriptors(1000).ok()) _exit(2);
     rlimit now{};
     if (getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur != 1300) _exit(3);
-    const int high = fcntl(0, F_DUPFD, 1000);  // as if all below were connections
-    for (int fd = 3; fd < high; fd++) dup2(high, fd);
+    // Connections are above what select() takes, as far as there is room. As if all that is below were the
+    // rest.
+    constexpr int kLow = 1000 - (1300 - FD_SETSIZE);
+    const int file = fcntl(0, F_DUPFD, kLow);
+    for (int fd = 3; fd < file; fd++) dup2(file, fd);
     if (!job.require_descriptors().ok()) _exit(4);
-    for (int fd = high; fd < 1075; fd++) dup2(0, fd);
+    for (int fd = file; fd < kLow + 75; fd++) dup2(0, fd);
     if (job.require_descriptors().ok()) _exit(5);
     const Status too_many = job.reserve_descriptors(1900);
     _exit(too_many.code() == Code::no_space ? 0 : 6);
