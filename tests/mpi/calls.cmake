@@ -42,7 +42,10 @@ foreach(tag IN LISTS tags)
   endif()
   pmio_add_script_test(many_files ${tag} compare_runs.py --program many_files 1000 200)
   # More than an MPI library has communicators for, or where it takes one itself for each, would have for two.
-  pmio_add_script_test(many_files.together ${tag} compare_runs.py --descriptors 20000 --program many_files 0 1100 together)
+  # Intel's library has not even enough for one: an assertion of its own fails.
+  if(NOT tag MATCHES "^intel")
+    pmio_add_script_test(many_files.together ${tag} compare_runs.py --descriptors 20000 --program many_files 0 1100 together)
+  endif()
   pmio_add_script_test(many_files.alone ${tag} compare_runs.py --ranks 1 --descriptors 20000 --program many_files 0 1500)
   # Intel's library holds two descriptors for a file, so that its files use up all 256, and pmio cannot map its log any
   # more: a limit that docs/semantics.md states.
