@@ -191,6 +191,8 @@ int open_in_library(MPI_Comm comm, const char* filename, int amode, MPI_Info inf
   const auto untouched = reinterpret_cast<MPI_File>(&nothing);
   MPI_File given = untouched;
   const int code = next_functions.File_open.next()(comm, filename, amode, info, &given);
+  // MPICH's library of the standard ABI gives a null of its own, which it takes for a file afterwards.
+  if (given == MPI_File{}) given = MPI_FILE_NULL;
   if (given != untouched) *fh = given;
   *opened = code == MPI_SUCCESS && given != untouched && given != MPI_FILE_NULL;
   return code;
