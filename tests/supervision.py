@@ -33,9 +33,9 @@ class Supervision(checks.Checks):
         self.registry = scratch / "registry"
         # A place that other users can read, whatever the build directory is.
         build = options.build
+        beside = [(build / "lib" / name, scratch / "lib" / name) for name in ("libpmio.so", "pmio-mpi.json", "pmio-mpi.list")]
         for source, copy in ((build / "bin" / "pmio", self.pmio), (mpi.runtime, self.library),
-                             (build / "tests" / "mpi" / f"full_target-{mpi.tag}", self.program),
-                             (build / "lib" / "pmio-mpi.json", scratch / "lib" / "pmio-mpi.json")):  # fmt: skip
+                             (build / "tests" / "mpi" / f"full_target-{mpi.tag}", self.program), *beside):  # fmt: skip
             copy.parent.mkdir(exist_ok=True)
             shutil.copy(source, copy)
         self.registry.mkdir()
