@@ -369,7 +369,6 @@ Status TargetFile::sync_name() {
 }
 
 Status TargetFile::flush() {
-  if (is_local(file_system())) return {};
   const int copy = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return Status::from_errno(errno, what("cannot duplicate the descriptor of", path_));
   if (::close(copy) == 0 || errno == EINTR) return {};
