@@ -156,8 +156,10 @@ TEST(PeerCall, TwoCallsOfAllThatSharePeersDoNotWaitForEachOther) {
 // More large requests and answers at once than are buffered: they wait, and all get through.
 TEST(PeerCall, LargeRequestsWaitForRoom) {
   constexpr size_t kPeers = 8;
-  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::vector<std::thread> workers;  // under the mutex
   const auto server = start([&](uint32_t, std::span<const std::byte> payload, PeerReply reply) {
+    const std::lock_guard lock(mutex);
     workers.emplace_back([answer = std::make_shared<PeerReply>(std::move(reply)),
                           copy = Bytes(payload.begin(), payload.end())] { answer->send(0, copy); });
   });
@@ -174,6 +176,7 @@ TEST(PeerCall, LargeRequestsWaitForRoom) {
   const auto answers = call_all(pointers, 1, {&one, 1});
   for (const auto& answer : answers)
     EXPECT_TRUE(answer.ok() && answer.value() == sent) << answer.status().message();
+  const std::lock_guard lock(mutex);  // an answer may come before its thread is noted
   for (std::thread& each : workers) each.join();
 }
 
