@@ -50,13 +50,19 @@ class CallTimer {
   uint64_t timed_calls() const { return exact_calls_ + samples_; }
 
  private:
-  static constexpr int64_t kBetween = 8192;  // cost from one look to the next
+  static constexpr int64_t kBetween = 8192;  // cost from one look to the next, on average
   static constexpr int64_t kLook = 512;      // cost of a call without bytes; a look at the clock is less
   static constexpr uint64_t kFirst = 16;     // so many are timed in any case
   static constexpr uint64_t kNoSampleNs = 200'000;  // longer than any call that copies kBetween
 
   // In eighths of the bytes that it copies.
   static int64_t cost(uint64_t bytes) { return kLook + static_cast<int64_t>(bytes / 8); }
+
+  // Between a half and one and a half of kBetween. A linear congruential generator (Knuth, MMIX).
+  int64_t random_distance() {
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    return kBetween / 2 + static_cast<int64_t>((random_ >> 33) % kBetween);
+  }
 
   void time(int64_t cost, uint64_t begin_ns, uint64_t end_ns) {
     const uint64_t begin = begin_ns != 0 ? begin_ns : slow_from_ns_;
@@ -70,7 +76,7 @@ class CallTimer {
       ns_per_cost_ += static_cast<double>(took) / static_cast<double>(cost);
     }
     // One that was due, and slow, is no sample: then the next one is.
-    const int64_t next = slow_ ? resume_ - cost : kBetween;
+    const int64_t next = slow_ ? resume_ - cost : random_distance();
     spent_ += start_ - left_;
     start_ = left_ = exact_calls_ < kFirst || samples_ == 0 ? 1 : std::max<int64_t>(next, 1);
     slow_ = false;
@@ -80,6 +86,7 @@ class CallTimer {
   int64_t start_ = 1;   // left_ after the last look
   int64_t spent_ = 0;   // cost of all calls up to then
   int64_t resume_ = 0;  // left_ before the call that is slow
+  uint64_t random_ = 1;
   bool slow_ = false;
   uint64_t slow_from_ns_ = 0;
   uint64_t exact_calls_ = 0, exact_ns_ = 0, samples_ = 0;
