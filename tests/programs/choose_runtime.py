@@ -71,7 +71,7 @@ SANITIZERS = ["address", "thread", "undefined", "leak"]
 # The program has its own default options, as some do: then the sanitizer's runtime must come first.
 OWN_OPTIONS = 'const char* __asan_default_options(void) { return "exitcode=9"; }\n'
 # Leaks and races of the MPI library are its own.
-QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "exitcode=0", "TSAN_OPTIONS": "exitcode=0:report_bugs=0"}
+QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "exitcode=0:report_bugs=0"}
 
 
 class Chooser:
