@@ -156,8 +156,8 @@ struct File::Impl {
   bool leaves_spare = false;           // and is kept for another file
   bool woken = false;                  // it has rested
   bool tells = false;                  // of several nodes: its times show that somebody writes
-  FileState closed;                    // as it was left at its last close, if it has rested
   std::atomic<bool> only_read{false};  // by all handles that there are
+  FileState closed;                    // as it was left at its last close, if it has rested
   std::atomic<uint64_t> reported_errors{0};
 
   // Of several nodes: which drained records programs outside of the job know of, by a sync or the last close,
