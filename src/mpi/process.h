@@ -88,13 +88,13 @@ class Process {
   void report(int stats_level);
 
   bool can_log_ = false;
-  const char* why_not_ = "";  // where nothing can be logged
-  int stats_level_ = 0;       // that all ranks know of, as MPI_Init has returned
+  bool spans_nodes_ = false;
+  bool threads_at_once_ = false;
+  AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
+  int stats_level_ = 0;                          // that all ranks know of, as MPI_Init has returned
+  const char* why_not_ = "";                     // where nothing can be logged
   uint64_t start_realtime_ns_ = 0, start_ns_ = 0;
   FileList files_;
-  bool spans_nodes_ = false;
-  AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
-  bool threads_at_once_ = false;
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node
