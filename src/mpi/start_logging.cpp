@@ -58,7 +58,7 @@ Status bring_in_pending(const Job& job, const std::string& path) {
   const Result<FileIdentity> identity = identity_of(path);
   if (!identity.ok()) return {};  // the open below says why
   std::vector<std::string> running;
-  const Status brought =
+  Status brought =
       recover_pending(job.options().directory, identity.value(), path, job.options().id, &running);
   for (const std::string& line : running) complain_once(line);
   return brought;

@@ -75,7 +75,7 @@ Status write_at(Handle& handle, int64_t etype_offset, const Memory& memory, Call
   if (call.independent && handle.file->spans_nodes()) {
     PatternCursor to = view.cursor(etype_offset);
     PatternCursor from = memory.cursor();
-    const Status written = handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
+    Status written = handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
     say_what_is_used_up(handle);
     return written;
   }

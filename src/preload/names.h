@@ -25,7 +25,7 @@ static inline int pmio_is_first_rank(void) {
   static const char* const known[] = PMIO_RANK_VARIABLES;
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
     const char* rank = getenv(known[i]);
-    if (rank != NULL && strcmp(rank, "0") != 0) return 0;
+    if (rank && strcmp(rank, "0") != 0) return 0;
   }
   return 1;
 }

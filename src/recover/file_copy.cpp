@@ -82,7 +82,7 @@ Result<TargetFile*> FileCopy::open(TargetFile* original) {
   auto opened = TargetFile::open(part_, TargetFile::Access::read_write);
   if (!opened.ok()) return opened.status();
   target_ = std::move(opened).value();
-  const Status copied = original == nullptr ? Status() : copy_file(*original, *target_);
+  Status copied = original == nullptr ? Status() : copy_file(*original, *target_);
   if (copied.ok()) return target_.get();
   abandon();
   return copied;
