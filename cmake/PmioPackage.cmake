@@ -15,5 +15,7 @@ set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Loaded, not linked (src/medium/pmem2.h).
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libpmem2-1)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "mpich | openmpi-bin | mpi-default-bin")
 include(CPack)

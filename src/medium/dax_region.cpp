@@ -1,35 +1,33 @@
 // Persistent memory behind a DAX file system: libpmem2 picks the instructions that the processor has.
-#include <libpmem2.h>
-
+#include "medium/pmem2.h"
 #include "medium/regions.h"
 
 namespace pmio {
 
 namespace {
 
-Status pmem2_error(const char* what) { return Status(Code::io, std::string(what) + ": " + pmem2_errormsg()); }
-
 class DaxRegion final : public Region {
  public:
+  explicit DaxRegion(const Pmem2& pmem2) : pmem2_(pmem2) {}
   ~DaxRegion() override {
-    if (map_ != nullptr) pmem2_map_delete(&map_);
+    if (map_ != nullptr) pmem2_.map_delete(&map_);
   }
 
   Status map(int fd, bool read_only) {
     pmem2_source* source = nullptr;
     pmem2_config* config = nullptr;
     Status status;
-    if (pmem2_source_from_fd(&source, fd) != 0 || pmem2_config_new(&config) != 0)
-      status = pmem2_error("describing persistent memory");
+    if (pmem2_.source_from_fd(&source, fd) != 0 || pmem2_.config_new(&config) != 0)
+      status = error("describing persistent memory");
     // MAP_SYNC is part of this request: a coarser granularity is refused, and with it a file system that is
     // not DAX.
-    else if (pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_CACHE_LINE) != 0 ||
-             pmem2_config_set_protection(
+    else if (pmem2_.config_set_required_store_granularity(config, PMEM2_GRANULARITY_CACHE_LINE) != 0 ||
+             pmem2_.config_set_protection(
                  config, read_only ? PMEM2_PROT_READ : PMEM2_PROT_READ | PMEM2_PROT_WRITE) != 0 ||
-             pmem2_map_new(&map_, config, source) != 0)
-      status = pmem2_error("mapping persistent memory");
-    if (config != nullptr) pmem2_config_delete(&config);
-    if (source != nullptr) pmem2_source_delete(&source);
+             pmem2_.map_new(&map_, config, source) != 0)
+      status = error("mapping persistent memory");
+    if (config != nullptr) pmem2_.config_delete(&config);
+    if (source != nullptr) pmem2_.source_delete(&source);
     if (!status.ok()) return status;
     bind();
     return Status();
@@ -49,14 +47,18 @@ class DaxRegion final : public Region {
   Status sync() override { return fence(); }
 
  private:
+  Status error(const char* what) const {
+    return Status(Code::io, std::string(what) + ": " + pmem2_.errormsg());
+  }
   void bind() {
-    data_ = static_cast<std::byte*>(pmem2_map_get_address(map_));
-    size_ = pmem2_map_get_size(map_);
-    copy_ = pmem2_get_memcpy_fn(map_);
-    flush_ = pmem2_get_flush_fn(map_);
-    drain_ = pmem2_get_drain_fn(map_);
+    data_ = static_cast<std::byte*>(pmem2_.map_get_address(map_));
+    size_ = pmem2_.map_get_size(map_);
+    copy_ = pmem2_.get_memcpy_fn(map_);
+    flush_ = pmem2_.get_flush_fn(map_);
+    drain_ = pmem2_.get_drain_fn(map_);
   }
 
+  const Pmem2& pmem2_;
   pmem2_map* map_ = nullptr;
   pmem2_memcpy_fn copy_ = nullptr;
   pmem2_flush_fn flush_ = nullptr;
@@ -66,7 +68,9 @@ class DaxRegion final : public Region {
 }  // namespace
 
 Result<std::unique_ptr<Region>> map_dax(int fd, size_t, bool read_only) {
-  auto region = std::make_unique<DaxRegion>();
+  static const Result<Pmem2>& pmem2 = *new Result<Pmem2>(load_pmem2());
+  if (!pmem2.ok()) return pmem2.status();
+  auto region = std::make_unique<DaxRegion>(pmem2.value());
   PMIO_TRY(region->map(fd, read_only));
   return std::unique_ptr<Region>(std::move(region));
 }

@@ -153,6 +153,13 @@ class Chooser:
             if lacking := {name for name in exported(mpi.runtime) - before if not name.startswith(("pmio_loaded", "pmio_program_"))}:
                 self.wrong.append(f"libpmio.so does not export {sorted(lacking)}, which {mpi.runtime.name} does")
 
+    def check_needs(self):
+        """What only some media need is loaded when there is one."""
+        for mpi in self.mpis:
+            needs = subprocess.run(["readelf", "-d", mpi.runtime], capture_output=True, text=True, check=True).stdout
+            if "[libpmem2" in needs:
+                self.wrong.append(f"{mpi.runtime.name} cannot be loaded without libpmem2: {needs}")
+
     def check_others(self):
         """A program without MPI gets libpmio.so and nothing with it."""
         maps = ["grep", "-oE", "/[^ ]*(libpmio|libstdc|libpmem)[^ ]*", "/proc/self/maps"]
@@ -175,6 +182,7 @@ def main():
         if not chooser.mpis:
             harness.skip("no runtime library is built")
         chooser.check_exports()
+        chooser.check_needs()
         chooser.check_others()
         for mpi in chooser.mpis:
             chooser.check(mpi)

@@ -13,6 +13,7 @@
 #include "base/checksum.h"
 #include "log/segment.h"
 #include "medium/directory.h"
+#include "medium/pmem2.h"
 #include "medium/regions.h"
 
 namespace pmio {
@@ -87,6 +88,28 @@ TEST(DaxRefused, WhereTheMemoryIsNotPersistent) {
   const auto region = file.map();
   ASSERT_FALSE(region.ok());
   EXPECT_NE(region.status().message().find("persistent memory"), std::string::npos);
+}
+
+TEST(Pmem2, IsOfTheFirstFileThatThereIs) {
+  constexpr const char* kFiles[] = {"libpmio-no-such-library.so.1", "libpmem2.so.1"};
+  const auto pmem2 = load_pmem2(kFiles);
+  ASSERT_TRUE(pmem2.ok()) << pmem2.status().message();
+  EXPECT_NE(pmem2.value().map_new, nullptr);
+}
+
+TEST(Pmem2, WhereItIsMissingTheErrorSaysWhatToInstall) {
+  constexpr const char* kFiles[] = {"libpmio-no-such-library.so.1", "/no/such/directory/libpmem2.so.1"};
+  const auto pmem2 = load_pmem2(kFiles);
+  ASSERT_EQ(pmem2.status().code(), Code::unsupported);
+  for (const char* part : {"libpmio-no-such-library.so.1", "install", "libpmem2-1", "PMIO_DIR"})
+    EXPECT_NE(pmem2.status().message().find(part), std::string::npos) << pmem2.status().message();
+}
+
+TEST(Pmem2, AnotherLibraryIsNotTakenForIt) {
+  constexpr const char* kFiles[] = {"libc.so.6"};
+  const auto pmem2 = load_pmem2(kFiles);
+  ASSERT_EQ(pmem2.status().code(), Code::unsupported);
+  EXPECT_NE(pmem2.status().message().find("has no pmem2_"), std::string::npos) << pmem2.status().message();
 }
 
 }  // namespace
