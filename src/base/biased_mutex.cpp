@@ -4,6 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if __has_include(<sys/single_threaded.h>)  // glibc 2.32
+#include <sys/single_threaded.h>
+#else
+constexpr char __libc_single_threaded = 0;
+#endif
+
 #include "base/status.h"
 
 namespace pmio {
@@ -18,10 +24,7 @@ bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 
 
 bool register_barrier() { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
 
-bool has_barrier() {
-  static const bool has = register_barrier() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-  return has;
-}
+std::atomic<bool> has_barrier{false};
 
 // Every running thread of the process has a full barrier between its begin and its end.
 void barrier_in_all_threads() {
@@ -33,6 +36,16 @@ void barrier_in_all_threads() {
 }  // namespace
 
 thread_local char BiasedMutex::mark_ = 0;
+
+void BiasedMutex::prepare() {
+  static const bool has = register_barrier() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  // Relaxed: the kernel orders what counts.
+  has_barrier.store(has, std::memory_order_relaxed);
+}
+
+void BiasedMutex::prepare_if_alone() {
+  if (__libc_single_threaded != 0) prepare();
+}
 
 // The exchange, rather than a store: notify_all must not look for waiters before it.
 void BiasedMutex::wake() {
@@ -56,9 +69,10 @@ void BiasedMutex::judge() {
 void BiasedMutex::lock_slowly() {
   PMIO_ASSERT(!is_owner() || inside_.load(std::memory_order_relaxed) == 0);  // not recursive
   others_.lock();
-  if (!had_owner_) {
+  if (first_ == 0) first_ = this_thread();
+  if (!had_owner_ && first_ == this_thread() && has_barrier.load(std::memory_order_relaxed)) {
     had_owner_ = true;
-    if (has_barrier()) owner_.store(this_thread(), std::memory_order_relaxed);
+    owner_.store(this_thread(), std::memory_order_relaxed);
   } else if (biased() && !is_owner()) {
     keep_owner_out();
     while (inside_.load(std::memory_order_acquire) != 0) inside_.wait(1, std::memory_order_acquire);

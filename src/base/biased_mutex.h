@@ -1,11 +1,12 @@
 // A mutex that costs no locked instruction in the thread that takes it nearly always, and a system call in
 // any other. A locked instruction waits for all that was stored before it, which behind a copy is long.
 //
-// The first thread that takes it is its owner. The owner says that it is inside with a plain store, and then
-// looks whether it has been asked to keep out; another thread asks for that, has the kernel put a barrier
-// into all running threads of the process (membarrier(2)), and only then looks whether the owner is inside.
-// So at least one of them sees the other. Where others come about as often as the owner, or where the kernel
-// has no such barrier, it becomes the plain mutex that the others take anyway.
+// The first thread that takes it is its owner, as soon as the kernel has been asked for barriers (prepare).
+// The owner says that it is inside with a plain store, and then looks whether it has been asked to keep out;
+// another thread asks for that, has the kernel put a barrier into all running threads of the process
+// (membarrier(2)), and only then looks whether the owner is inside. So at least one of them sees the other.
+// Where others come about as often as the owner, or where the kernel has no such barrier, it becomes the
+// plain mutex that the others take anyway.
 //
 // Meets Lockable. Not recursive. A thread ends without holding it.
 #pragma once
@@ -35,6 +36,12 @@ class BiasedMutex {
     if (keep_out_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake();
   }
+
+  // Once for all of them; until then they are plain. The kernel waits for an RCU grace period, 3 to 30 ms,
+  // where the process has more than one thread.
+  static void prepare();
+  // The same where that costs nothing: this thread is the only one.
+  static void prepare_if_alone();
 
   bool biased() const { return owner_.load(std::memory_order_relaxed) != 0; }
 
@@ -69,6 +76,7 @@ class BiasedMutex {
   std::atomic<int> keep_out_{0};     // stored under others_; for good where there is no owner any more
   std::mutex others_;                // held by whoever holds the mutex, but for an owner that is inside_
   // Under the mutex.
+  uintptr_t first_ = 0;  // the first thread that took it
   bool had_owner_ = false;
   uint64_t entered_ = 0;         // how often the owner did, without others_
   uint64_t entered_before_ = 0;  // when another thread came last

@@ -28,12 +28,15 @@ std::unique_ptr<GpuLibrary> loaded_cuda();
 std::unique_ptr<GpuLibrary> loaded_hip();
 std::unique_ptr<GpuLibrary> loaded_level_zero();
 
+// dlopen of what is loaded, and nullptr without a search in the file system where nothing of that name is.
+void* open_if_loaded(const char* name);
+
 // The functions of a library that the program has loaded under one of these names; nullptr where it has none.
 // Held from then on: what it has given out is used.
 template <size_t Names>
 void* loaded_library(const char* const (&names)[Names]) {
   for (const char* name : names) {
-    if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
+    if (void* library = open_if_loaded(name)) return library;
   }
   return nullptr;
 }

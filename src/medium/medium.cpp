@@ -33,7 +33,7 @@ class Room {
       const MemoryLimit* tightest = nullptr;
       const uint64_t room = room_bytes(limits, Keep::half, &tightest);
       if (size_bytes > room) return lack_of(*tightest, medium.directory());
-      allowed_bytes_ = std::max<uint64_t>(size_bytes, std::min(room / 256, kMostAllowed));
+      allowed_bytes_ = size_bytes + std::min((room - size_bytes) / 256, kMostAllowed);
       until_ns_ = now + kSecondNs;
     }
     allowed_bytes_ -= size_bytes;

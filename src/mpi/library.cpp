@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,9 @@
 
 #include "mpi/family.h"
 #include "view/mpi_calls.h"
+
+// By the linker: where this library begins and ends.
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start, _end;
 
 namespace pmio {
 namespace {
@@ -31,14 +35,11 @@ void* find_behind(const char* name) {
   return find_behind_preloaded != nullptr ? find_behind_preloaded(name) : dlsym(RTLD_NEXT, name);
 }
 
-bool is_ours(void* address) {
-  static void* const own_base = [] {
-    Dl_info own{};
-    dladdr(reinterpret_cast<void*>(&find_mpi_symbol), &own);
-    return own.dli_fbase;
-  }();
-  Dl_info info{};
-  return dladdr(address, &info) != 0 && info.dli_fbase == own_base;
+// Not by dladdr, which looks through all symbols of the MPI library: there are a hundred questions at the
+// start.
+bool is_ours(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  return at >= reinterpret_cast<uintptr_t>(&__ehdr_start) && at < reinterpret_cast<uintptr_t>(&_end);
 }
 
 bool is_function(const char* name) {

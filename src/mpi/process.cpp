@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/biased_mutex.h"
 #include "base/clock.h"
 #include "medium/default_directory.h"
 #include "mpi/agree.h"
@@ -258,12 +259,14 @@ void Process::report(int stats_level) {
 }
 
 int init(int* argc, char*** argv) {
+  BiasedMutex::prepare_if_alone();  // the library's threads come in its MPI_Init
   const int code = next_functions.Init.next()(argc, argv);
   if (code == MPI_SUCCESS) Process::instance().start();
   return code;
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
+  BiasedMutex::prepare_if_alone();
   const int code = next_functions.Init_thread.next()(argc, argv, required, provided);
   if (code == MPI_SUCCESS) Process::instance().start();
   return code;

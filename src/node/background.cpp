@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/biased_mutex.h"
 #include "base/clock.h"
 #include "base/quiet_thread.h"
 #include "node/file_impl.h"
@@ -41,6 +42,7 @@ void Background::loop() {
       if (stop_) return;
       woken_ = false;
     }
+    BiasedMutex::prepare();  // not before the first look: a job that is over by then would wait for it
     try {
       if (job_->ending->is_asked()) job_->ending->serve();
       look();

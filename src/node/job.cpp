@@ -64,15 +64,13 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
     impl.medium = std::move(medium).value();
     auto alive = declare_alive(impl.directory);
     if (alive.ok())
-      impl.alive_fd = out_of_the_way(FileDescriptor(*alive)).release();
+      impl.alive_fd = *alive;
     else if (attempt == 10)
       return alive.status();
   }
   keep_from_children(impl.alive_fd);
   if (options.suits) PMIO_TRY(options.suits(job->place()));
-  impl.lock_fd = out_of_the_way(FileDescriptor(::open((impl.directory + "/lock").c_str(),
-                                                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)))
-                     .release();
+  impl.lock_fd = ::open((impl.directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (impl.lock_fd < 0) return Status::from_errno(errno, "cannot create '" + impl.directory + "/lock'");
   keep_from_children(impl.lock_fd);
   // Not worth an error: it only helps to find the log of a job that is killed. `pmio doctor` says why it

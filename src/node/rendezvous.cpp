@@ -96,8 +96,16 @@ Status Rendezvous::with_directory(const std::string& proposed,
                                   const std::function<Status(const std::string&)>& join) {
   if (proposed.empty() || proposed.size() >= sizeof memory_->directory)
     return Status(Code::invalid, "the name of the log directory is empty or too long; set PMIO_DIR");
-  const RobustLock lock(memory_->mutex);
-  if (memory_->directory[0] != '\0') return join(memory_->directory);
+  const auto known = [this] {
+    return std::atomic_ref<char>(memory_->directory[0]).load(std::memory_order_acquire) != '\0';
+  };
+  // It stays, and so does the place that they compare theirs with.
+  if (known()) return join(memory_->directory);
+  RobustLock lock(memory_->mutex);
+  if (known()) {
+    lock.unlock();
+    return join(memory_->directory);
+  }
   memory_->place = {};
   PMIO_TRY(join(proposed));
   // The first byte last, in case this process dies here: it says that the rest is there.

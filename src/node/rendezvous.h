@@ -42,7 +42,7 @@ class Rendezvous {
   bool first_to_say(std::string_view text);
 
   // Calls `join` with the log directory of the first process for which it succeeded; with `proposed` where
-  // there is none. Others that come meanwhile wait.
+  // there is none. Others that come meanwhile wait for the first, and not for each other.
   Status with_directory(const std::string& proposed, const std::function<Status(const std::string&)>& join);
   // By `join`: where it is (JobOptions::suits). access: elsewhere than the first process, as containers may
   // show other things by the same names.

@@ -16,7 +16,10 @@ using std::chrono::microseconds;
 // Made owned by the calling thread.
 struct Owned {
   BiasedMutex mutex;
-  Owned() { const std::lock_guard lock(mutex); }
+  Owned() {
+    BiasedMutex::prepare();
+    const std::lock_guard lock(mutex);
+  }
 };
 
 // Not atomic on purpose: what the mutex has to protect.
@@ -28,6 +31,24 @@ struct Pair {
     second++;
   }
 };
+
+// Comes first: what has been prepared stays.
+TEST(BiasedMutex, BeforeItIsPreparedItIsPlainAndThenTheFirstThreadOwnsIt) {
+  BiasedMutex mutex;
+  { const std::lock_guard lock(mutex); }
+  EXPECT_FALSE(mutex.biased());
+  std::thread([&] {
+    BiasedMutex::prepare_if_alone();  // it is not
+    const std::lock_guard lock(mutex);
+  }).join();
+  EXPECT_FALSE(mutex.biased());
+  BiasedMutex::prepare();
+  std::thread([&] { const std::lock_guard lock(mutex); }).join();
+  EXPECT_FALSE(mutex.biased()) << "another thread owns it";
+  { const std::lock_guard lock(mutex); }
+  Owned known;
+  EXPECT_EQ(mutex.biased(), known.mutex.biased());
+}
 
 TEST(BiasedMutex, OwnerAndOthersExcludeEachOther) {
   Owned owned;

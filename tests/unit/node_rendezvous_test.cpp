@@ -42,6 +42,26 @@ TEST(Rendezvous, TheFirstDirectoryThatCanBeJoinedIsEverybodys) {
   EXPECT_EQ(tried, (std::vector<std::string>{"/a", "/much/longer", "/much/longer", "/much/longer"}));
 }
 
+TEST(Rendezvous, AllButTheFirstJoinAtTheSameTime) {
+  const uint64_t job = some_job();
+  auto all = Rendezvous::create(job);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  Rendezvous::remove_name(job);
+  std::atomic<int> joining{0};
+  const auto join_with = [&](int others) {
+    const Status joined = (*all)->with_directory("/a", [&](const std::string&) -> Status {
+      joining++;
+      while (joining < others) std::this_thread::yield();
+      return (*all)->agree_on({.device = 1, .inode = 2, .processes = 3});
+    });
+    EXPECT_TRUE(joined.ok()) << joined.message();
+  };
+  join_with(1);
+  std::thread second(join_with, 3);
+  join_with(3);
+  second.join();
+}
+
 TEST(Rendezvous, AThingIsSaidOnce) {
   const uint64_t job = some_job();
   auto first = Rendezvous::create(job);
