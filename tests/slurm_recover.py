@@ -86,12 +86,12 @@ def of_one_host_each(bed, mpi, directory, checking):
 
 
 def of_both_hosts(bed, mpi, directory, checking):
-    """A rank of it aborts."""
+    """A rank of it kills itself; one that calls MPI_Abort would drain."""
     path, progress_file = "/mnt/pfs/spanning", directory / "progress"
     progress = crash.Progress(progress_file, RANKS)
     progress_file.chmod(0o666)
     program = directory / "bin" / f"crash_writer-{mpi.tag}"
-    command = [*pmio_run(mpi, directory), program, "write", progress_file, path, SEED, CALLS, ABORT_AT]
+    command = [*pmio_run(mpi, directory), program, "die", progress_file, path, SEED, CALLS, ABORT_AT]
     words = ["--mpi=pmi2", "--kill-on-bad-exit=1", "--nodelist", ",".join(HOSTS), "--ntasks", RANKS]
     words += ["--ntasks-per-node", RANKS // len(HOSTS)]
     code, output = run_as_user(bed, words, {"PMIO_LOG_SIZE": "64M"}, command)

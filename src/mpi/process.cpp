@@ -3,11 +3,16 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/biased_mutex.h"
 #include "base/clock.h"
+#include "base/pulse.h"
 #include "medium/default_directory.h"
 #include "mpi/agree.h"
 #include "mpi/aside.h"
@@ -17,6 +22,7 @@
 #include "mpi/next_functions.h"
 #include "mpi/summary.h"
 #include "preload/names.h"
+#include "preload/vote.h"
 
 namespace pmio {
 namespace {
@@ -59,6 +65,18 @@ void keep(Result<std::unique_ptr<Rendezvous>> made, std::unique_ptr<Rendezvous>*
   if (made.ok()) *into = std::move(made).value();
 }
 
+constexpr std::chrono::seconds kPatience{10};
+
+// For a Pulse, whose first beat is at once.
+std::function<void()> tell_of_waiting() {
+  return [beats = 0]() mutable {
+    if (beats++ == 0) return;
+    complain_once(
+        "MPI_Init has been waiting for other ranks for 10 s. If a program of this job runs without pmio "
+        "(linked statically, or on a node that lacks libpmio.so), start the whole job with PMIO_MODE=off");
+  };
+}
+
 }  // namespace
 
 Hints site_hints(bool say) {
@@ -91,15 +109,28 @@ void Process::start() {
   int level = MPI_THREAD_SINGLE;
   mpi().Query_thread(&level);
   const Hints hints = site_hints(rank_ == 0);
-  const int wanted[4] = {hints.mode == Mode::off ? 0 : 1, static_cast<int>(hints.across_nodes),
-                         level == MPI_THREAD_MULTIPLE ? 0 : 1, -hints.stats};
-  int all_want[4] = {0, 0, 0, 0};
-  mpi().Allreduce(wanted, all_want, 4, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  stats_level_ = -all_want[3];
-  threads_at_once_ = all_want[2] == 0;
-  across_nodes_ = static_cast<AcrossNodes>(all_want[1]);
-  why_not_ = all_want[0] == 0 ? "PMIO_MODE=off" : "PMIO_ACROSS_NODES=off";
-  can_log_ = all_want[0] != 0 && meet_node() && make_comm();
+  can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node() && make_comm();
+}
+
+bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
+  const bool off = hints.mode == Mode::off;
+  std::array<int, PMIO_VOTES> mine{}, all{};
+  mine[PMIO_VOTE_MAY_LOG] = off ? 0 : 1;
+  mine[PMIO_VOTE_ACROSS_NODES] = static_cast<int>(hints.across_nodes);
+  mine[PMIO_VOTE_SINGLE_CALLS] = threads_at_once ? 0 : 1;
+  mine[PMIO_VOTE_LESS_STATISTICS] = -hints.stats;
+  {
+    // One of these ranks has pmio, mostly, where others have not and will never come.
+    std::optional<Pulse> notice;
+    if (ranks_ > 1 && (rank_ < 2 || rank_ == ranks_ - 1)) notice.emplace(kPatience, tell_of_waiting());
+    mpi().Allreduce(mine.data(), all.data(), PMIO_VOTES, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  }
+  across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
+  threads_at_once_ = all[PMIO_VOTE_SINGLE_CALLS] == 0;
+  stats_level_ = -all[PMIO_VOTE_LESS_STATISTICS];
+  const bool may_log = all[PMIO_VOTE_MAY_LOG] != 0;
+  why_not_ = may_log ? "PMIO_ACROSS_NODES=off" : off ? "PMIO_MODE=off" : "other ranks run without pmio";
+  return may_log;
 }
 
 // The program's MPI_COMM_WORLD has messages of its own, and an error handler that may end it.

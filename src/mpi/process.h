@@ -75,7 +75,10 @@ class Process {
   Hints job_hints();
 
  private:
-  // Collective over MPI_COMM_WORLD. False, on all ranks: nothing can be logged.
+  // Collective over MPI_COMM_WORLD, as the next. The vote (preload/vote.h): false where one rank is against
+  // it.
+  bool all_may_log(const Hints& hints, bool threads_at_once);
+  // False, on all ranks: nothing can be logged.
   bool meet_node();
   bool make_comm();
   void number_node(MPI_Comm node);

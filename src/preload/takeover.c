@@ -12,6 +12,7 @@
 #include "preload/choose.h"
 #include "preload/end_calls.h"
 #include "preload/names.h"
+#include "preload/no_vote.h"
 
 #define PMIO_EXPORT __attribute__((visibility("default")))
 
@@ -20,6 +21,7 @@ static int decided;        /* an MPI library has been found, and what follows fr
 static void* runtime;      /* the runtime library; NULL: none takes over */
 static void* mpi;          /* the MPI library */
 static const char* family; /* its family; NULL: not one that we know */
+static int stands_aside;   /* this library has decided that none takes over, and not another one before it */
 
 /* By this another library of this name, preloaded too, is seen. For us, too, it may be that one's. */
 PMIO_EXPORT const char pmio_preloaded = 1;
@@ -60,6 +62,8 @@ static void* behind_us(const char* name) {
   return address != NULL ? address : defined_in(mpi, name);
 }
 
+static void* in_mpi(const char* name) { return defined_in(mpi, name); }
+
 /* As behind_us, and among what the caller sees. */
 static void* find_behind(const char* name, const void* caller) {
   void* address = behind_us(name);
@@ -86,12 +90,14 @@ static int wants_nothing(void) {
 }
 
 /* A runtime library that the program is linked with, or that is preloaded itself, takes it over already, and
- * so does another library like this one that comes first. MemorySanitizer knows nothing of what code writes
- * that was not built with it, and would report what pmio reads. */
-static int is_taken_or_forbidden(void) {
-  return dlsym(RTLD_DEFAULT, "pmio_loaded") != NULL || !is_ours(dlsym(RTLD_DEFAULT, "pmio_preloaded")) ||
-         dlsym(RTLD_DEFAULT, "__msan_init") != NULL;
+ * so does another library like this one that comes first. */
+static int is_taken(void) {
+  return dlsym(RTLD_DEFAULT, "pmio_loaded") != NULL || !is_ours(dlsym(RTLD_DEFAULT, "pmio_preloaded"));
 }
+
+/* MemorySanitizer knows nothing of what code writes that was not built with it, and would report what pmio
+ * reads. */
+static int is_forbidden(void) { return dlsym(RTLD_DEFAULT, "__msan_init") != NULL; }
 
 /* MPI allows this one call before MPI_Init. */
 static int major_version(void) {
@@ -144,7 +150,9 @@ static void decide(const void* caller) {
   char file[PATH_MAX], list[PATH_MAX], path[PATH_MAX];
   if (!find_mpi(caller, file)) return;
   decided = 1;
-  if (wants_nothing() || is_taken_or_forbidden()) return;
+  if (is_taken()) return;
+  stands_aside = 1;
+  if (wants_nothing() || is_forbidden()) return;
   const char* const wanted = getenv(PMIO_ENV_RUNTIME);
   const int known = family != NULL && list_of_runtimes(list);
   if (known && pmio_choose_runtime(list, family, file, major_version(), wanted, path)) {
@@ -162,6 +170,8 @@ pmio_function pmio_find(const char* name, const void* caller) {
   pthread_mutex_unlock(&deciding);
   void* address = runtime == NULL ? NULL : dlsym(runtime, name);
   if (address == NULL) address = find_behind(name, caller);
+  if (runtime == NULL && stands_aside)
+    address = (void*)pmio_voting(name, (pmio_function)address, family, &in_mpi);
   return (pmio_function)address;
 }
 

@@ -2,6 +2,8 @@
  *
  *   crash_writer write PROGRESS FILE SEED CALLS [ABORT_AT]
  *                                                    under mpiexec; one rank calls MPI_Abort before that call
+ *   crash_writer die PROGRESS FILE SEED CALLS ABORT_AT
+ *                                                    as write, and the rank kills itself instead
  *   crash_writer cut PROGRESS FILE SEED CALLS        under mpiexec: see crash_cut.c
  *   crash_writer check PROGRESS FILE SEED RANKS [FIRST LAST]
  *                                                    alone: is every acknowledged write in the file? Those of
@@ -13,6 +15,7 @@
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,7 @@ struct writer {
   struct crash_progress* mine;
   const char* path;
   uint64_t seed, calls, abort_at; /* abort_at: not below calls where nobody aborts */
+  int dies;                       /* the rank that is to abort kills itself */
   int rank, ranks;
   MPI_File file;
   unsigned char* buffer;
@@ -121,7 +125,7 @@ static void write_all_calls(struct writer* w) {
     set_view(w, cell, epoch);
     for (uint64_t i = 0; i < kCallsPerEpoch; i++) {
       if (epoch * kCallsPerEpoch + i == w->abort_at && w->seed % (uint64_t)w->ranks == (uint64_t)w->rank)
-        give_up(3);
+        w->dies ? (void)raise(SIGKILL) : give_up(3);
       write_call(w, epoch * kCallsPerEpoch + i);
     }
     if (epoch % 5 == 4) must(w, MPI_File_sync(w->file), "sync");
@@ -135,10 +139,10 @@ static void write_all_calls(struct writer* w) {
 
 int main(int argc, char** argv) {
   if (argc < 6 || argc > 8) {
-    fprintf(
-        stderr,
-        "usage: crash_writer write|cut|cut-handles PROGRESS FILE SEED CALLS [ABORT_AT] | check PROGRESS FILE "
-        "SEED RANKS [FIRST LAST]\n");
+    fprintf(stderr,
+            "usage: crash_writer write|die|cut|cut-handles PROGRESS FILE SEED CALLS [ABORT_AT] | check "
+            "PROGRESS FILE "
+            "SEED RANKS [FIRST LAST]\n");
     return 2;
   }
   struct crash_progress* progress = map_progress(argv[2]);
@@ -149,6 +153,7 @@ int main(int argc, char** argv) {
   }
 
   struct writer w = {.path = argv[3], .seed = seed, .calls = strtoull(argv[5], 0, 10)};
+  w.dies = strcmp(argv[1], "die") == 0;
   w.abort_at = argc == 7 ? strtoull(argv[6], 0, 10) : w.calls;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);

@@ -67,6 +67,8 @@ int main(int argc, char** argv) {
 """
 BEHIND_SHELL = "PATH=.:$PATH; {name} 'a b' '' --again <input; exit $?"
 ARGUMENTS = ["a b", "", "--again", "read"]  # and what it reads
+# The second of two ranks has other words before its program.
+SECOND_RANK = "case $PMI_RANK$OMPI_COMM_WORLD_RANK in 0) exec ./{name};; *) exec {words} ./{name};; esac"
 SANITIZERS = ["address", "thread", "undefined", "leak"]
 # The program has its own default options, as some do: then the sanitizer's runtime must come first.
 OWN_OPTIONS = 'const char* __asan_default_options(void) { return "exitcode=9"; }\n'
@@ -86,6 +88,9 @@ class Chooser:
         self.installed.parent.mkdir()
         for file in (self.preloaded, build / "lib" / "pmio-mpi.list", *(mpi.runtime for mpi in self.mpis)):
             shutil.copy(file, self.installed.parent)
+        self.alone = self.scratch / "alone" / "libpmio.so"  # no runtime library lies beside it
+        self.alone.parent.mkdir()
+        shutil.copy(self.preloaded, self.alone)
         (self.scratch / "input").write_text("read")
         (self.scratch / "program.c").write_text(MAIN)
         (self.scratch / "later.c").write_text(LATER)
@@ -130,6 +135,28 @@ class Chooser:
             plain = harness.run(other, 1, [f"./{name}"], directory=self.scratch, timeout=60)
             if plain.verdict == "pass":
                 self.expect(f"started by {other.tag}", other, [f"./{name}"], f"{runtime}|./{name}")
+
+    def run_mixed(self, mpi, words, **more):
+        """Two ranks, the second of which is started by other words."""
+        settings = {"LD_PRELOAD": str(self.preloaded)}
+        command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, words=words)]
+        return harness.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
+
+    def check_mixed(self, mpi):
+        """A rank that is off, or for which nothing fits, makes the others log nothing, and does not make them wait."""
+        for what, words in (("off", "env PMIO_MODE=off"), ("without a runtime library", f"env LD_PRELOAD={self.alone}")):
+            run = self.run_mixed(mpi, words, timeout=60)
+            expected = sorted(f"{library}|./{mpi.tag}" for library in (mpi.runtime.name, "none"))
+            good = run.verdict == "pass" and sorted(run.output.splitlines()) == expected and run.logged_bytes == 0
+            print(f"{mpi.tag}, a rank {what}: {'as expected' if good else 'wrong'}")
+            if not good:
+                self.wrong.append(f"{mpi.tag}, a rank {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}")
+
+    def check_waiting(self, mpi):
+        """For a rank without libpmio.so the others wait, and say so."""
+        run = self.run_mixed(mpi, "env -u LD_PRELOAD", timeout=15)
+        if "start the whole job with PMIO_MODE=off" not in run.output:
+            self.wrong.append(f"{mpi.tag}, a rank without libpmio.so: {run.verdict}\n{run.output}")
 
     def check_sanitizers(self, mpi):
         (self.scratch / "own.c").write_text(MAIN + OWN_OPTIONS)
@@ -186,7 +213,9 @@ def main():
         chooser.check_others()
         for mpi in chooser.mpis:
             chooser.check(mpi)
+            chooser.check_mixed(mpi)
         chooser.check_sanitizers(chooser.mpis[0])
+        chooser.check_waiting(chooser.mpis[0])
     for complaint in chooser.wrong:
         print(complaint)
     return 1 if chooser.wrong else 0

@@ -1,0 +1,71 @@
+#include "preload/no_vote.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "preload/vote.h"
+
+/* MPI_Allreduce and its handles, as this family passes them. */
+static pmio_function allreduce;
+static pmio_word integer, least, world;
+
+static void vote(void) {
+  const int no[PMIO_VOTES] = {0};
+  int all[PMIO_VOTES];
+  allreduce((pmio_word)no, (pmio_word)all, PMIO_VOTES, integer, least, world);
+}
+
+/* MPI_Init may call PMPI_Init, or a profiler's MPI_Init between them, and both come here. */
+static int initialising;
+
+#define PMIO_PARAMETERS pmio_word a, pmio_word b, pmio_word c, pmio_word d, pmio_word e, pmio_word f
+#define PMIO_VOTE_AFTER(name)                               \
+  static pmio_function behind_##name;                       \
+  static pmio_word and_vote_##name(PMIO_PARAMETERS) {       \
+    const int outermost = !initialising;                    \
+    initialising = 1;                                       \
+    const pmio_word code = behind_##name(a, b, c, d, e, f); \
+    if (outermost) initialising = 0;                        \
+    if (outermost && (int)code == 0) vote();                \
+    return code;                                            \
+  }
+PMIO_VOTE_AFTER(MPI_Init)
+PMIO_VOTE_AFTER(PMPI_Init)
+PMIO_VOTE_AFTER(MPI_Init_thread)
+PMIO_VOTE_AFTER(PMPI_Init_thread)
+
+static const struct Voting {
+  const char* name;
+  pmio_function* behind;
+  pmio_function then;
+} kVoting[] = {{"MPI_Init", &behind_MPI_Init, &and_vote_MPI_Init},
+               {"PMPI_Init", &behind_PMPI_Init, &and_vote_PMPI_Init},
+               {"MPI_Init_thread", &behind_MPI_Init_thread, &and_vote_MPI_Init_thread},
+               {"PMPI_Init_thread", &behind_PMPI_Init_thread, &and_vote_PMPI_Init_thread}};
+
+/* The handles are those of MPICH's ABI, of MPI 4.2's, and Open MPI's, which are the addresses of objects. */
+static int know_handles(const char* family, void* (*find)(const char*)) {
+  allreduce = (pmio_function)find("PMPI_Allreduce");
+  if (family == NULL || allreduce == NULL) return 0;
+  if (strcmp(family, "openmpi") == 0) {
+    integer = (pmio_word)find("ompi_mpi_int");
+    least = (pmio_word)find("ompi_mpi_op_min");
+    world = (pmio_word)find("ompi_mpi_comm_world");
+    return integer != 0 && least != 0 && world != 0;
+  }
+  const int standard = strcmp(family, "abi") == 0;
+  integer = standard ? 0x209 : 0x4c000405;
+  least = standard ? 0x22 : 0x58000002;
+  world = standard ? 0x101 : 0x44000000;
+  return 1;
+}
+
+pmio_function pmio_voting(const char* name, pmio_function next, const char* family,
+                          void* (*find)(const char*)) {
+  for (size_t i = 0; i < sizeof kVoting / sizeof *kVoting; ++i) {
+    if (next == NULL || strcmp(name, kVoting[i].name) != 0 || !know_handles(family, find)) continue;
+    *kVoting[i].behind = next;
+    return kVoting[i].then;
+  }
+  return next;
+}
