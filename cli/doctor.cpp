@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "doctor_checks.h"
+#include "doctor_program.h"
 #include "medium/default_directory.h"
 #include "report_format.h"
 
@@ -16,7 +17,7 @@ namespace pmio::cli {
 namespace {
 
 struct Options {
-  std::string directory, file;
+  std::string directory, file, program;
   uint32_t ranks = 0;
   bool json = false;
 };
@@ -43,6 +44,7 @@ Diagnosis diagnose(const Options& options) {
   check_leftovers(diagnosis);
   check_registry(diagnosis);
   if (!options.file.empty()) check_file(diagnosis, options.file);
+  if (!options.program.empty()) check_program(diagnosis, options.program);
   return diagnosis;
 }
 
@@ -109,6 +111,9 @@ void print_text(const Diagnosis& diagnosis) {
     const char* label = "layout of the file";
     for (const std::string& text : lines_of(*diagnosis.file)) line(std::exchange(label, ""), text);
   }
+  if (!diagnosis.program.empty())
+    line("program", diagnosis.program + (diagnosis.program_mpi.empty() ? ", links no MPI library itself"
+                                                                       : ", MPI: " + diagnosis.program_mpi));
   if (diagnosis.findings.empty()) printf("\nNothing is wrong.\n");
   for (const Finding& finding : diagnosis.findings) {
     printf("\nwrong: %s\n   do: %s\n", finding.what.c_str(), finding.remedy.c_str());
@@ -156,6 +161,8 @@ void print_as_json(const Diagnosis& diagnosis) {
     document["dead_jobs"].push_back({{"job", job.job}, {"undrained_bytes", job.undrained_bytes}});
   }
   if (diagnosis.file) document["file"] = json_of(*diagnosis.file);
+  if (!diagnosis.program.empty())
+    document["program"] = {{"path", diagnosis.program}, {"mpi", diagnosis.program_mpi}};
   document["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : diagnosis.findings) {
     document["findings"].push_back({{"what", finding.what}, {"remedy", finding.remedy}});
@@ -185,6 +192,8 @@ void add_doctor(CLI::App& app) {
                       "Ranks on this node that share it (default: the number of processors)");
   command->add_option("--file", options->file,
                       "Say how this file lies on the servers of its file system, too");
+  command->add_option("program", options->program,
+                      "A program: can pmio take it over, and does what it loads go through MPI-IO?");
   command->add_flag("--json", options->json, "For scripts");
   command->callback([options] { set_exit_code(doctor(*options)); });
 }

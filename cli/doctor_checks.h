@@ -39,7 +39,8 @@ struct Diagnosis {
   std::vector<Runtime> runtimes;
   std::vector<Leftover> dead_jobs;
   size_t running_jobs = 0;
-  std::optional<FileLayout> file;  // that was asked about
+  std::optional<FileLayout> file;    // that was asked about
+  std::string program, program_mpi;  // that was asked about; empty: none shows
   std::vector<Finding> findings;
 };
 

@@ -43,6 +43,9 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
+// What is the same for all ranks is said by one.
+int refuse(const std::string& message, int code) { return pmio_is_first_rank() ? fail(message, code) : code; }
+
 void set_if_given(const char* name, const std::string& value) {
   if (!value.empty()) setenv(name, value.c_str(), 1);
 }
@@ -119,7 +122,7 @@ bool settings_are_right() {
   Hints hints;
   const auto problems = check_settings(hints);
   for (const SettingProblem& problem : problems) {
-    if (pmio_is_first_rank()) fail(problem.what + ": " + problem.remedy, kUsage);
+    refuse(problem.what + ": " + problem.remedy, kUsage);
   }
   return problems.empty();
 }
@@ -145,10 +148,10 @@ Status take_over(const Options& options, const std::string& path) {
 
 int run(const Options& options) {
   if (options.program.empty())
-    return fail("no program given; usage: mpiexec -n N pmio run [options] -- ./app args", kUsage);
+    return refuse("no program given; usage: mpiexec -n N pmio run [options] -- ./app args", kUsage);
   const std::string& name = options.program.front();
   if (is_launcher(name)) {
-    return fail(
+    return refuse(
         "give pmio to the launcher, not the launcher to pmio: " + name + " ... pmio run [options] -- ./app",
         kUsage);
   }
@@ -160,9 +163,10 @@ int run(const Options& options) {
     return denied ? fail(name + ": permission denied", kCannotExecute)
                   : fail(name + ": not found", kNotFound);
   if (Status status = take_over(options, path); !status.ok()) {
-    if (status.code() == Code::invalid) return fail(status.message(), kUsage);
-    if (!options.or_plain) return fail(status.message() + "; --or-plain runs it without pmio", kNotTakenOver);
-    if (pmio_is_first_rank()) fail("runs without pmio: " + status.message(), 0);
+    if (status.code() == Code::invalid) return refuse(status.message(), kUsage);
+    if (!options.or_plain)
+      return refuse(status.message() + "; --or-plain runs it without pmio", kNotTakenOver);
+    refuse("runs without pmio: " + status.message(), 0);
     return become(path, options.program);
   }
   mention_leftovers();

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "mpi/family.h"
-#include "run_loader.h"
 
 namespace pmio::cli {
 namespace {
@@ -54,13 +54,19 @@ Prospects look_at_program(const std::vector<Runtime>& runtimes, const std::strin
     return {
         Status(Code::unsupported, program + " is statically linked, and nothing can be preloaded into it: "
                                             "link it dynamically"),
+        {},
+        {},
         {}};
   }
   if (!facts.ok() || facts->loader.empty()) return {};
   auto libraries = loaded_libraries(linked, facts->loader);
   if (!libraries.ok()) return {};
-  Prospects prospects{{}, find_sanitizer(*libraries)};
-  if (const auto mpi = find_mpi(*libraries)) prospects.obstacle = fits(runtimes, *mpi);
+  Prospects prospects{{}, find_sanitizer(*libraries), {}, {}};
+  if (const auto mpi = find_mpi(*libraries)) {
+    prospects.mpi = mpi->path;
+    prospects.obstacle = fits(runtimes, *mpi);
+  }
+  prospects.libraries = std::move(*libraries);
   return prospects;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "run_loader.h"
 #include "run_runtimes.h"
 
 namespace pmio::cli {
@@ -16,6 +17,8 @@ namespace pmio::cli {
 struct Prospects {
   Status obstacle;        // not ok: pmio cannot take it over; why, and what to do
   std::string sanitizer;  // the runtime of its sanitizer, which must be first in LD_PRELOAD; empty: none
+  std::string mpi;        // the MPI library that it links; empty: none shows
+  std::vector<LoadedLibrary> libraries;
 };
 
 // Of a program found by find_program.

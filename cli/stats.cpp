@@ -150,9 +150,11 @@ FileList files_of(const Ranks& ranks) {
 void print_header(const JobStatistics& job) {
   std::printf("job %s: %s, %s, %lu ranks\n", job.id.c_str(), job.program().c_str(), job.state.c_str(),
               job.number("ranks"));
-  std::printf("  began %s on %s, took %s s, %s\n", local_time(job.number("start_realtime_ns")).c_str(),
-              job.fact("host").c_str(), decimal(static_cast<double>(job.number("wall_ns")) / 1e9).c_str(),
-              job.fact("mpi").c_str());
+  // Nobody knows when a killed job ended.
+  const std::string took =
+      job.ranks.empty() ? "" : "took " + decimal(static_cast<double>(job.number("wall_ns")) / 1e9) + " s, ";
+  std::printf("  began %s on %s, %s%s\n", local_time(job.number("start_realtime_ns")).c_str(),
+              job.fact("host").c_str(), took.c_str(), job.fact("mpi").c_str());
   std::printf("  log in %s (%s)\n", job.fact("log_directory").c_str(), job.fact("medium").c_str());
   if (job.ranks.empty()) {
     if (job.state == "running")
@@ -176,7 +178,7 @@ Json json_of(const JobStatistics& job) {
                 {"program", job.program()},
                 {"host", job.fact("host")},
                 {"start_realtime_ns", job.number("start_realtime_ns")},
-                {"wall_ns", job.number("wall_ns")},
+                {"wall_ns", job.ranks.empty() ? Json() : Json(job.number("wall_ns"))},
                 {"time_to_log_ns", slowest(job.ranks, &Numbers::to_log_ns)},
                 {"time_to_file_ns", slowest(job.ranks, &Numbers::to_file_ns)},
                 {"peak_fill", peak_fill(job.ranks)},

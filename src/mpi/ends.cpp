@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 
 #include "base/forked.h"
 #include "mpi/handle.h"
@@ -73,8 +74,21 @@ void forget_job_in_child() {
   Process::instance().forget_in_child();
 }
 
+// The process may allocate and take locks, as it may not in a signal handler.
+void program_ends_in_order() {
+  if (job_to_end() == nullptr) return;
+  program_ends();
+  try {
+    Process::instance().keep_statistics();
+  } catch (const std::bad_alloc&) {
+    // Then `pmio stats` calls the job killed.
+  }
+}
+
 // After the program's own handlers of exit, which may still write and close files.
-__attribute__((destructor)) void at_exit() { program_ends(); }
+__attribute__((destructor)) void at_exit() { program_ends_in_order(); }
+
+constinit Next<decltype(MPI_Abort)> next_abort("PMPI_Abort");
 
 }  // namespace
 
@@ -114,15 +128,13 @@ PMIO_EXPORT void pmio_program_breaks_off() { pmio::program_breaks_off(); }
 PMIO_EXPORT void pmio_program_goes_on() { pmio::program_goes_on(); }
 
 PMIO_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
-  static pmio::Next<decltype(MPI_Abort)> next("PMPI_Abort");
-  pmio::program_ends();
-  return next.next()(comm, code);
+  pmio::program_ends_in_order();
+  return pmio::next_abort.next()(comm, code);
 }
 
 PMIO_EXPORT int PMPI_Abort(MPI_Comm comm, int code) {
-  static pmio::Next<decltype(MPI_Abort)> next("PMPI_Abort");
-  pmio::program_ends();
-  return next.profiled()(comm, code);
+  pmio::program_ends_in_order();
+  return pmio::next_abort.profiled()(comm, code);
 }
 
 }  // extern "C"

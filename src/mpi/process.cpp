@@ -207,6 +207,7 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_ = hints;
   hints_.directory = job_->options().directory;
   hints_.log_bytes = log_bytes;
+  facts_ = run_facts(rank_, ranks_);
   (void)announce_statistics(hints_.directory, facts());  // what cannot be kept is said at the end
   joined_.store(job_.get(), std::memory_order_release);
   watch_ends(job_->options().background);
@@ -271,7 +272,7 @@ void Process::finish() {
 }
 
 RunFacts Process::facts() const {
-  RunFacts facts = run_facts(rank_, ranks_);
+  RunFacts facts = facts_;
   facts.job = id_;
   facts.log_directory = job_->options().directory;
   facts.medium = medium_kind_name(job_->medium().kind());
@@ -280,12 +281,16 @@ RunFacts Process::facts() const {
   return facts;
 }
 
+void Process::keep_statistics() {
+  const Job* job = joined();
+  if (job == nullptr) return;
+  const Status written = write_statistics(job->options().directory, facts(), job->counters(), files_);
+  if (!written.ok()) complain_once("statistics are not kept: " + written.message());
+}
+
 void Process::report(int stats_level) {
-  Job* job = joined();
-  if (job != nullptr) {
-    const Status written = write_statistics(job->options().directory, facts(), job->counters(), files_);
-    if (!written.ok()) complain_once("statistics are not kept: " + written.message());
-  }
+  const Job* job = joined();
+  keep_statistics();
   if (stats_level > 0) print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
 }
 

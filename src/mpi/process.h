@@ -30,6 +30,10 @@ class Process {
   // Before the library's MPI_Finalize; collective over MPI_COMM_WORLD. Writes the statistics, leaves the job.
   void finish();
 
+  // What this rank did, for `pmio stats`; calls no MPI. finish does it; also of a program that ends without
+  // it.
+  void keep_statistics();
+
   // In a process that has been forked: the job is the parent's alone.
   void forget_in_child();
 
@@ -98,6 +102,7 @@ class Process {
   const char* why_not_ = "";                     // where nothing can be logged
   uint64_t start_realtime_ns_ = 0, start_ns_ = 0;
   FileList files_;
+  RunFacts facts_{};  // since the job was joined
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node

@@ -7,6 +7,16 @@
 #include "mpi/next_functions.h"
 
 namespace pmio {
+namespace {
+
+// The success may be an error handler's. On one node the file itself tells; another node's client of the file
+// system may still show the old size.
+void know_size(File& file, uint64_t wanted) {
+  const Result<uint64_t> size = file.target().size_bytes();
+  file.set_known_size(size.ok() && !file.spans_nodes() ? size.value() : wanted);
+}
+
+}  // namespace
 
 Answer file_set_size(Handle& handle, MPI_Offset size) {
   if (!handle.logs) {
@@ -24,7 +34,7 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
   const int code = next_functions.File_set_size.next()(handle.real, size);
   handle.file->truncated_here();
   handle.file->invalidate_cache();
-  if (code == MPI_SUCCESS) handle.file->set_known_size(static_cast<uint64_t>(size));
+  if (code == MPI_SUCCESS) know_size(*handle.file, static_cast<uint64_t>(size));
   // The library does it on one node; another node's client of the file system may go on with the old size.
   if (code == MPI_SUCCESS && handle.file->spans_nodes())
     (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));

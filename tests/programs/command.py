@@ -122,8 +122,28 @@ def check_run(command):
         ran = done.stdout == "ran\n"
         assert done.returncode == code and said in done.stderr and bool(said) == bool(done.stderr), (words, settings, done)
         assert ran == (code == 7 and words[-1] != "./static"), (words, settings, done)
-    done = command.run("run", *program, PMIO_LOGSIZE="1G", PMIX_RANK="1")
-    assert done.returncode == 2 and not done.stderr, f"the second rank speaks too: {done}"
+    for words, settings in ((program, {"PMIO_LOGSIZE": "1G"}), (("--", "flux", "run"), {}), (("--mpi", "none-1", *program), {})):
+        done = command.run("run", *words, PMIX_RANK="1", **settings)
+        assert done.returncode == 2 and not done.stderr, f"the second rank speaks too: {done}"
+
+
+def check_program(command):
+    """What `pmio doctor` says of a program: its MPI, and a PnetCDF with a driver of its own."""
+    (command.scratch / "empty.c").write_text("int main(void) { return 0; }\n")
+    for version, past in (("1.14.1", False), ("1.15.0", True), ("2.0", True)):
+        text = f'char const pmio_version_text[] = "$Id: PnetCDF library version {version} of today $";\n'
+        (command.scratch / "pnetcdf.c").write_text(text)
+        library = ("-shared", "-fPIC", "-Wl,-soname,libpnetcdf.so.9", "pnetcdf.c", "-o", "libpnetcdf.so.9")
+        program = ("-Wl,--no-as-needed", "empty.c", "./libpnetcdf.so.9", "-Wl,-rpath," + str(command.scratch), "-o", "loads")
+        for words in (library, program):
+            subprocess.run(["cc", *words], cwd=command.scratch, check=True)
+        for settings, expected in (({}, past), ({"PNETCDF_HINTS": "nc_driver=mpiio"}, False)):
+            done = command.run("doctor", "./loads", "--json", **settings)
+            found = json.loads(done.stdout)
+            told = [finding for finding in found["findings"] if "goes past MPI-IO" in finding["what"]]
+            assert bool(told) == expected and found["program"]["mpi"] == "", (version, settings, done)
+    done = command.run("doctor", "./gone")
+    assert done.returncode == 1 and "gone: not found" in done.stdout, done
 
 
 def check_site_file(command):
@@ -240,6 +260,7 @@ def main():
         check_log_directory(command)
         check_environment(command)
         check_run(command)
+        check_program(command)
         check_site_file(command)
         check_updated_mpi(command)
         check_statistics(command)

@@ -63,6 +63,11 @@ int main(int argc, char** argv) {
     MPI_File_write(file, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
     raise(SIGKILL);
   }
+  if (strcmp(argv[1], "exit") == 0) {
+    MPI_File file = made("data", MPI_MODE_RDWR, MPI_INFO_NULL);
+    MPI_File_write(file, "data", 4, MPI_BYTE, MPI_STATUS_IGNORE);
+    exit(0);
+  }
   return MPI_Finalize();
 }
 """
@@ -142,11 +147,15 @@ def check_jobs(statistics):
     statistics.run("killed")
     shown = statistics.told()
     assert "program, killed, 1 ranks" in shown and "pmio recover" in shown and os.uname().nodename in shown, shown
+    assert "took" not in shown, shown  # nobody saw its end
     [job] = json.loads(statistics.told("--list", "--json"))["jobs"]
     assert job["state"] == "killed" and job["bytes_in_log"] == 4 and not job["ranks"], job
     assert " killed  program\n" in statistics.told("--list")
     subprocess.run([statistics.pmio, "recover", "--dir", statistics.logs], env={**os.environ, "PMIO_REGISTRY": str(statistics.scratch)}, check=True, capture_output=True)
     assert "not there any more" in statistics.told()
+    statistics.run("exit")
+    [job] = json.loads(statistics.told("--list", "--json"))["jobs"]
+    assert job["state"] == "ended" and job["wall_ns"] > 0 and job["total"]["append_bytes"] == 4, job
 
 
 def main():

@@ -1,0 +1,13 @@
+// What `pmio doctor` looks at of a program that it is given. The program is not started.
+#pragma once
+
+#include <string>
+
+#include "doctor_checks.h"
+
+namespace pmio::cli {
+
+// Whether pmio can take the program over, and whether a library that it loads goes past MPI-IO.
+void check_program(Diagnosis& diagnosis, const std::string& program);
+
+}  // namespace pmio::cli
