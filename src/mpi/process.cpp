@@ -282,14 +282,14 @@ RunFacts Process::facts() const {
 }
 
 void Process::keep_statistics() {
-  const Job* job = joined();
+  Job* job = joined();
   if (job == nullptr) return;
   const Status written = write_statistics(job->options().directory, facts(), job->counters(), files_);
   if (!written.ok()) complain_once("statistics are not kept: " + written.message());
 }
 
 void Process::report(int stats_level) {
-  const Job* job = joined();
+  Job* job = joined();
   keep_statistics();
   if (stats_level > 0) print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
 }

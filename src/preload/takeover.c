@@ -62,7 +62,12 @@ static void* behind_us(const char* name) {
   return address != NULL ? address : defined_in(mpi, name);
 }
 
-static void* in_mpi(const char* name) { return defined_in(mpi, name); }
+/* What nobody stands in front of. An object of the library may have been moved into the program (a copy
+ * relocation), which comes first in the loader's order. */
+static void* in_mpi(const char* name) {
+  void* const address = dlsym(RTLD_DEFAULT, name);
+  return address != NULL ? address : defined_in(mpi, name);
+}
 
 /* As behind_us, and among what the caller sees. */
 static void* find_behind(const char* name, const void* caller) {
