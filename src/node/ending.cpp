@@ -86,6 +86,7 @@ void Ending::serve() {
     drained = drain(files);
   }
   say_left(files, drained);
+  for (const auto& file : files) file->impl_->add_up(false);
   const bool all_drained = std::all_of(files.begin(), files.end(),
                                        [](const auto& file) { return file->impl_->is_drained_here(); });
   files.clear();

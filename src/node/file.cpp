@@ -13,10 +13,14 @@ File::File() : impl_(std::make_unique<Impl>()) {}
 
 File::~File() = default;
 
-void File::Impl::add_up() {
+template <class Mutex>
+static std::unique_lock<Mutex> lock_of(Mutex& mutex, bool waits) {
+  return waits ? std::unique_lock(mutex) : std::unique_lock(mutex, std::try_to_lock);
+}
+
+void File::Impl::add_up(bool waits) {
   Counters& all = job->counters;
-  {
-    std::lock_guard lock(append_mutex);
+  if (const auto lock = lock_of(append_mutex, waits)) {
     const AppendTally tally = std::exchange(appends, {});
     count(all.append_calls, tally.calls);
     count(all.append_bytes, tally.bytes);
@@ -26,8 +30,7 @@ void File::Impl::add_up() {
     count(all.append_ns, tally.timer.total_ns());
     count(all.append_timed_calls, tally.timer.timed_calls());
   }
-  {
-    std::lock_guard lock(read_mutex);
+  if (const auto lock = lock_of(read_mutex, waits)) {
     const ReadTally tally = std::exchange(reads, {});
     count(all.read_calls, tally.calls);
     count(all.collective_reads, tally.collective);
@@ -54,7 +57,7 @@ void File::Impl::add_up() {
 
 File::Impl::~Impl() {
   if (control == nullptr) return;
-  add_up();
+  add_up(true);
   if (!has_left) {
     {
       std::lock_guard lock(append_mutex);
@@ -218,7 +221,7 @@ Status File::release(const std::optional<Settled>& settled) {
     return !impl.owns_undrained();
   };
   const Status status = nothing_to_drain() ? Status() : impl.drain_log(false);
-  impl.add_up();
+  impl.add_up(true);
   std::shared_ptr<File> self;  // may be the last one: goes when the locks are given back
   std::lock_guard lock(impl.append_mutex);
   std::lock_guard files_lock(impl.job->files_mutex);

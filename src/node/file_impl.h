@@ -234,7 +234,9 @@ struct File::Impl {
   Known known_by_others();
   bool is_as(const Known& known_then) const;  // nothing has been drained or written since
   void others_know(const std::optional<FileState>& state);
-  void add_up();  // the tallies and the target's system calls become the process's
+  // The tallies and the target's system calls become the process's. waits: for another thread that writes or
+  // reads.
+  void add_up(bool waits);
   uint64_t next_stamp();
   uint64_t begin_ns(uint64_t bytes) const;
   void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call
