@@ -28,7 +28,7 @@ namespace pmio {
   X(get_drain_fn)
 
 struct Pmem2 {
-#define PMIO_POINTER(name) decltype(&pmem2_##name) name = nullptr;
+#define PMIO_POINTER(name) decltype(&pmem2_##name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   PMIO_PMEM2_CALLS(PMIO_POINTER)
 #undef PMIO_POINTER
 };

@@ -109,7 +109,7 @@ void Process::start() {
   int level = MPI_THREAD_SINGLE;
   mpi().Query_thread(&level);
   const Hints hints = site_hints(rank_ == 0);
-  can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node() && make_comm();
+  can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node();
 }
 
 bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
@@ -133,24 +133,37 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   return may_log;
 }
 
-// The program's MPI_COMM_WORLD has messages of its own, and an error handler that may end it.
-bool Process::make_comm() {
-  if (ranks_ == 1) return true;
-  if (mpi().Comm_dup(MPI_COMM_WORLD, &comm_) != MPI_SUCCESS) return false;
+// The program's MPI_COMM_WORLD has messages of its own, and an error handler that may end it. Where all ranks
+// are on one node, that node's communicator has them in the same order.
+bool Process::make_comm(MPI_Comm node) {
+  if (spans_nodes_) {
+    mpi().Comm_free(&node);
+    if (mpi().Comm_dup(MPI_COMM_WORLD, &comm_) != MPI_SUCCESS) return false;
+  } else {
+    comm_ = node;
+  }
   mpi().Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   return true;
 }
 
 bool Process::meet_node() {
+  if (ranks_ == 1) {
+    id_ = random_id();
+    keep(Rendezvous::create_alone(), &rendezvous_);
+    return true;
+  }
   MPI_Comm node = MPI_COMM_NULL;
   if (mpi().Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
     return false;
   mpi().Comm_size(node, &ranks_here_);
   spans_nodes_ = ranks_here_ != ranks_;
   const bool can_log = !spans_nodes_ || across_nodes_ != AcrossNodes::off;
-  if (can_log) share_identity(node);
-  mpi().Comm_free(&node);
-  return can_log;
+  if (!can_log) {
+    mpi().Comm_free(&node);
+    return false;
+  }
+  share_identity(node);
+  return make_comm(node);
 }
 
 void Process::share_identity(MPI_Comm node) {

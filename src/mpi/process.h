@@ -84,7 +84,7 @@ class Process {
   bool all_may_log(const Hints& hints, bool threads_at_once);
   // False, on all ranks: nothing can be logged.
   bool meet_node();
-  bool make_comm();
+  bool make_comm(MPI_Comm node);
   void number_node(MPI_Comm node);
   void share_identity(MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);

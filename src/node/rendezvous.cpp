@@ -30,7 +30,8 @@ struct Rendezvous::Memory {
 static std::string name_of(uint64_t job) { return "/pmio-" + job_name(job); }
 
 Result<std::unique_ptr<Rendezvous>> Rendezvous::map(int fd, const std::string& name) {
-  void* address = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  const int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+  void* address = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, flags, fd, 0);
   if (address == MAP_FAILED) return Status::from_errno(errno, "cannot map the shared memory '" + name + "'");
   return std::unique_ptr<Rendezvous>(new Rendezvous(static_cast<Memory*>(address)));
 }
@@ -49,6 +50,12 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::create(uint64_t job) {
     init_shared_mutex(&(*made)->memory_->mutex);
   else
     remove_name(job);
+  return made;
+}
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::create_alone() {
+  auto made = map(-1, "of one process");
+  if (made.ok()) init_shared_mutex(&(*made)->memory_->mutex);
   return made;
 }
 

@@ -25,6 +25,8 @@ class Rendezvous {
   static Result<std::unique_ptr<Rendezvous>> create(uint64_t job);
   static Result<std::unique_ptr<Rendezvous>> open(uint64_t job);
   static void remove_name(uint64_t job);
+  // For the only process of its job: the memory has no name.
+  static Result<std::unique_ptr<Rendezvous>> create_alone();
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;

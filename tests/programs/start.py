@@ -65,6 +65,8 @@ def check_no_file(mpi, pmio, scratch):
     assert not run.logs.exists() and not run.registry.exists(), "a job without files has left something"
     looked = [call for call in run.calls if str(run.logs) in call or str(run.registry) in call]
     assert not looked, f"a job without files needs no log directory: {looked}"
+    shared = [call for call in run.calls if "/dev/shm/pmio-" in call]
+    assert not shared, f"one process shares nothing with others: {shared}"
 
 
 def check_one_file(mpi, pmio, scratch):

@@ -42,6 +42,21 @@ TEST(Rendezvous, TheFirstDirectoryThatCanBeJoinedIsEverybodys) {
   EXPECT_EQ(tried, (std::vector<std::string>{"/a", "/much/longer", "/much/longer", "/much/longer"}));
 }
 
+TEST(Rendezvous, AProcessThatIsAloneHasOneWithoutAName) {
+  auto alone = Rendezvous::create_alone();
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_EQ((*alone)->files_logged(), 0u);
+  EXPECT_TRUE((*alone)->first_to_say("once"));
+  EXPECT_FALSE((*alone)->first_to_say("once"));
+  std::string joined;
+  const auto join = [&](const std::string& directory) {
+    joined = directory;
+    return Status();
+  };
+  EXPECT_TRUE((*alone)->with_directory("/a", join).ok());
+  EXPECT_EQ(joined, "/a");
+}
+
 TEST(Rendezvous, AllButTheFirstJoinAtTheSameTime) {
   const uint64_t job = some_job();
   auto all = Rendezvous::create(job);
