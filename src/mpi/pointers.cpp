@@ -25,6 +25,13 @@ int seek_target(Handle& handle, MPI_Offset offset, int whence, int64_t current, 
   return *target < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
 }
 
+// One that this rank has not used yet is not what the others have, where its name is gone.
+Status require_shared(const Handle& handle) {
+  if (handle.shared->used() || !Process::instance().joined()->has_lost_log()) return {};
+  return Status(Code::io, "the shared file pointer of '" + handle.path +
+                              "' cannot be used any more: the log directory was removed");
+}
+
 }  // namespace
 
 Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
@@ -32,6 +39,7 @@ Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
     return Process::instance().cluster()->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                                     handle.shared_start, by);
   }
+  PMIO_TRY(require_shared(handle));
   return handle.shared->fetch_add(handle.view_epoch, handle.shared_start, by);
 }
 
@@ -39,6 +47,7 @@ static Status store_shared(Handle& handle, int64_t value) {
   if (handle.file->spans_nodes())
     return Process::instance().cluster()->store(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                                 value);
+  PMIO_TRY(require_shared(handle));
   return handle.shared->store(handle.view_epoch, value);
 }
 

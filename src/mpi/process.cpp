@@ -191,6 +191,9 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
         "share a log directory");
   }
   options.files_logged = &rendezvous_->files_logged();
+  options.loss = &rendezvous_->loss();
+  if (options.loss->known.load(std::memory_order_acquire) != 0)
+    return Status(Code::io, "the log directory was removed");
   std::unique_ptr<Job> job;
   PMIO_TRY(rendezvous_->with_directory(options.directory, [&](const std::string& directory) -> Status {
     options.directory = directory;
@@ -298,7 +301,7 @@ void Process::keep_statistics() {
   Job* job = joined();
   if (job == nullptr) return;
   const Status written = write_statistics(job->options().directory, facts(), job->counters(), files_);
-  if (!written.ok()) complain_once("statistics are not kept: " + written.message());
+  if (!written.ok() && !job->has_lost_log()) complain_once("statistics are not kept: " + written.message());
 }
 
 void Process::report(int stats_level) {

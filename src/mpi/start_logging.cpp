@@ -92,6 +92,8 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
     result.misconfigured = job.status();
     return result;
   }
+  result.why_not = "the log directory was removed";  // which has been said
+  if (job.value()->has_lost_log()) return result;
   if (handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node())) {
     // Before anybody logs: what a dead job left for this file is older than what is written from here on.
     result.why_not = "a dead job's log of it is left";

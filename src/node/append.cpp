@@ -106,6 +106,8 @@ Status File::Impl::make_room(bool* held_up) {
     return {};
   appends.timer.slow();
   seal();
+  const WaitsInAppend waits(waits_in_append);
+  if (job->lost_log->is_known()) give_up_log();
   *held_up = job->past_log.load(std::memory_order_relaxed) ||
              (neighbours != nullptr && stamp_calls(last_stamp) >= kLastCall);  // no later stamps
   return *held_up ? Status() : new_segment(held_up);
@@ -168,6 +170,7 @@ Status File::Impl::new_segment(bool* held_up) {
       if (job->background && job->pool->wants_attention()) job->background->wake();
       return attach_segment(*segment);
     }
+    if (*held_up = job->lost_log->look(*control); *held_up) return {};
     if (segment.status().code() != Code::no_space) return segment.status();
     wait.begin();
     if (free_oldest_drained()) continue;
@@ -195,6 +198,8 @@ Status File::Impl::find_room(bool* found) {
   if (*found) return {};
   appends.timer.slow();
   seal();
+  const WaitsInAppend waits(waits_in_append);
+  if (job->lost_log->is_known()) give_up_log();
   if (job->past_log.load(std::memory_order_relaxed)) return {};
   WaitForRoom wait(job->counters);
   for (bool drained = false;; drained = true) {
@@ -207,6 +212,7 @@ Status File::Impl::find_room(bool* found) {
         if (job->background && job->pool->wants_attention()) job->background->wake();
         return attach_segment(*segment);
       }
+      if (job->lost_log->look(*control)) return {};
       if (segment.status().code() != Code::no_space) return segment.status();
     }
     wait.begin();

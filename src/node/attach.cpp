@@ -262,7 +262,7 @@ Status Job::Impl::attach(File::Impl& file, std::unique_ptr<TargetFile> target, c
   file.index = std::make_unique<FileIndex>(file.control, map.get(), std::move(places), &counters);
   file.drainer = std::make_unique<Drainer>(Drainer::Parts{
       file.control, file.index.get(), map.get(), file.target.get(), &file.ledger, &file.mark, &counters,
-      file.layout, file.identity, options.rank, outlives_node() || file.neighbours != nullptr,
+      lost_log.get(), file.layout, file.identity, options.rank, outlives_node() || file.neighbours != nullptr,
       file.neighbours == nullptr && is_local(file.target->file_system()), options.say});
   if (file.neighbours != nullptr) {
     // Until the first round nothing is drained.

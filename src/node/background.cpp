@@ -53,6 +53,8 @@ void Background::loop() {
 }
 
 void Background::look() {
+  const bool is_lost = job_->lost_log->look_now_and_then(monotonic_ns());
+  if (is_lost) job_->lost_log->give_up();
   const bool is_short = job_->pool->with_memory() > 0 && job_->memory_watch->is_short(monotonic_ns());
   if (is_short) job_->shrink_log();
   auto open_now = job_->open_files();
@@ -62,18 +64,19 @@ void Background::look() {
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = is_short ? 0 : job_->pool->wanted_ahead(static_cast<uint32_t>(tables));
+  const uint32_t ahead = is_short || is_lost ? 0 : job_->pool->wanted_ahead(static_cast<uint32_t>(tables));
   while (job_->pool->free() < ahead && job_->recycle_resting()) {
   }
   job_->pool->prefault(ahead);
   const uint32_t used = job_->pool->in_use(), resting = job_->resting_segments();
-  const bool filling =
-      is_short || job_->pool->has_lacked_room() || (used - std::min(used, resting)) * 2 > job_->pool->limit();
+  const bool filling = is_short || is_lost || job_->pool->has_lacked_room() ||
+                       (used - std::min(used, resting)) * 2 > job_->pool->limit();
   for (const auto& known : files) {
     if (const auto file = known.lock())
       file->background_drain(filling, {kIdleNs, kRetryNs, job_->options.max_age_ns});
   }
   if (is_short) job_->shrink_log();
+  if (is_lost) job_->lost_log->give_memory_back();
 }
 
 }  // namespace pmio

@@ -101,6 +101,7 @@ struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Pa
   // So many of `appended`, from the first on, are in the target, and in runs (count_records).
   alignas(64) std::atomic<uint64_t> drained_records;
   std::atomic<uint64_t> merged_records;
+  std::atomic<int32_t> copies;  // LogCopies::descriptor in the rank's process, and 1; 0: it has made none
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
   pthread_mutex_t helping[kMaxHelpers];   // robust, process-shared
@@ -179,6 +180,7 @@ struct FileControl {
   std::atomic<uint64_t> known_size;
   // How often the target has been cut. On a cache line that is seldom written, for every write looks at it.
   alignas(64) std::atomic<uint64_t> truncations;
+  std::atomic<uint32_t> log_is_lost;  // 1: some rank has found its names gone (node/lost_log.h)
   // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
   // the log, or somebody has written without asking, or changed the size, or may have, at a sync; counted by
   // whoever hears of it, who must not wait for those that make use of it: they may just be asking another

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "node/lost_log.h"
 #include "node/round_runs.h"
 
 namespace pmio {
@@ -60,6 +61,8 @@ Status Drainer::drain() {
   }
   const uint64_t start = monotonic_ns();
   while (!all_drained(wanted)) {
+    const bool knew = parts_.lost_log->is_known(*control);
+    if (knew) PMIO_TRY(await_reach());
     if (parts_.target->access() == TargetFile::Access::read_only) {
       // This process cannot write; one that logs can, and its background thread looks at this flag.
       if (monotonic_ns() - start > kPatienceNs) {
@@ -76,6 +79,7 @@ Status Drainer::drain() {
       if (all_drained(wanted)) break;
       Status status = with_memory(parts_.target->path(), [this] { return lead(true); });
       if (helper_died(status)) continue;  // the round is run again
+      if (is_worth_another_try(status, knew)) continue;
       if (!status.ok()) {
         control->error.store(status.system_errno() != 0 ? status.system_errno() : EIO,
                              std::memory_order_relaxed);
@@ -103,6 +107,7 @@ Status Drainer::drain() {
 
 Status Drainer::discard() {
   FileControl* control = parts_.control;
+  if (parts_.lost_log->look(*control)) PMIO_TRY(await_reach());
   RobustLock lock(control->drain_mutex);
   PMIO_TRY(lead(false));
   // What counts as drained now is not in the target: none of it may be served.
@@ -114,8 +119,10 @@ Status Drainer::discard() {
 
 Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks) {
   FileControl* control = parts_.control;
+  const bool is_lost = parts_.lost_log->is_known(*control);
   RobustLock index_lock(control->index_mutex);
   count_last_round_locked();
+  if (is_lost) parts_.index->forget_runs_locked();
   // The merge goes from rank to rank. What one that it has passed publishes now is not in this round, so what
   // overwrites that, with a later stamp than now, must not be either: the next round would undo it.
   PMIO_TRY(parts_.index->merge_locked(leftover, write ? monotonic_ns() - 1 : UINT64_MAX));
@@ -150,7 +157,7 @@ Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vect
     }
   }
   // Helpers may come in from here on.
-  round.exclusive = leftover->entries.empty() ? 0 : 1;
+  round.exclusive = leftover->entries.empty() && !is_lost ? 0 : 1;
   round.active.store(write ? 1 : 0, std::memory_order_release);
   return {};
 }

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@
 
 namespace pmio {
 
+class LostLog;
+
 class Drainer {
  public:
   struct Parts {
@@ -34,6 +37,7 @@ class Drainer {
     Ledger* ledger;
     TargetMark* mark;
     Counters* counters;
+    LostLog* lost_log;
     Layout layout;
     FileIdentity identity;
     uint32_t rank;
@@ -55,6 +59,11 @@ class Drainer {
   void count_last_round();
   // Notes that the target has been cut: what was drained before does not count for the end of the file.
   void note_truncation();
+  // Where the log is lost (node/lost_log.h): on return all that is undrained can be read here, or a reason
+  // why not. No lock is held but the file's append lock.
+  Status await_reach();
+  // After a drain: nobody needs the names of runs any more.
+  void forget_runs();
   // Some local process that has the file open is gone.
   bool some_rank_died() const;
 
@@ -77,6 +86,8 @@ class Drainer {
   Status write_window(Work& work, uint64_t a, uint64_t b);
   bool write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status);
   void stop_helpers();
+  std::optional<uint32_t> out_of_reach() const;
+  bool is_worth_another_try(const Status& failure, bool knew) const;
   bool all_drained(const std::vector<uint64_t>& wanted) const;
 
   Parts parts_;

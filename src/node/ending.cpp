@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <system_error>
 
@@ -67,7 +68,7 @@ void Ending::await(bool may_start_thread) {
 // Of all ranks of the job on this node. The mark keeps the log, too.
 bool Ending::first_to_say() const {
   const int fd = ::open(mark_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
+  if (fd < 0) return errno == ENOENT;  // the log is lost, too
   close(fd);
   return true;
 }
@@ -125,8 +126,10 @@ void Ending::say_left(const Files& files, const Status& why) const {
   for (const auto& file : files) {
     if (file->impl_->is_drained_here()) continue;
     text += "pmio: " + std::to_string(file->impl_->undrained_bytes()) + " bytes of " + file->impl_->path +
-            " are not in the file, but in the log " + job_.directory +
-            (why.ok() ? "" : ": " + why.message()) + "; " + advice(job_.options.directory);
+            " are not in the file, " +
+            (job_.lost_log->is_known() ? "and lost" : "but in the log " + job_.directory) +
+            (why.ok() ? "" : ": " + why.message()) +
+            (job_.lost_log->is_known() ? "\n" : "; " + advice(job_.options.directory));
   }
   if (!text.empty() && first_to_say()) std::fputs(text.c_str(), stderr);
 }

@@ -251,6 +251,9 @@ Status File::release(const std::optional<Settled>& settled) {
 }
 
 Status File::kept_in_log(const Status& status) const {
+  if (impl_->job->lost_log->is_known())
+    return Status(status.code(), status.message() + "; what is not in the file is lost with the log",
+                  status.system_errno());
   return Status(status.code(),
                 status.message() + "; what is not in the file yet stays in the log '" +
                     impl_->job->directory + "': make room or repair the file system, then run 'pmio recover'",

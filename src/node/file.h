@@ -188,6 +188,7 @@ class File {
  private:
   friend class Ending;
   friend class Job;
+  friend class LostLog;
   friend class NodeRound;
   struct Impl;
   File();

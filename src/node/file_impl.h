@@ -23,6 +23,7 @@
 #include "node/file.h"
 #include "node/fresh_reader.h"
 #include "node/index.h"
+#include "node/lost_log.h"
 #include "node/memory_watch.h"
 #include "node/neighbours.h"
 #include "node/pool.h"
@@ -52,6 +53,7 @@ struct Job::Impl {
   std::mutex directory_mutex;  // likewise, between this process's threads
   std::unique_ptr<SegmentPool> pool;
   std::unique_ptr<SegmentMap> map;
+  std::unique_ptr<LostLog> lost_log;
   Spares spares;
   Counters counters;
   std::atomic<uint64_t> reserved_descriptors{0};
@@ -124,6 +126,20 @@ struct Job::Impl {
   std::atomic<bool> kept{false};  // keep_log was called here
   bool dead_left_undrained() const;
   void remove_if_last();  // the job's directory, where nobody has the job any more and nothing is undrained
+};
+
+// While a thread that holds the append lock may wait.
+class WaitsInAppend {
+ public:
+  explicit WaitsInAppend(std::atomic<std::thread::id>& who)
+      : who_(who), before_(who.exchange(std::this_thread::get_id(), std::memory_order_relaxed)) {}
+  ~WaitsInAppend() { who_.store(before_, std::memory_order_relaxed); }
+  WaitsInAppend(const WaitsInAppend&) = delete;
+  WaitsInAppend& operator=(const WaitsInAppend&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& who_;
+  const std::thread::id before_;
 };
 
 // What the hot paths count, under the lock that they hold anyway; added to the process's counters at the end.
@@ -208,6 +224,9 @@ struct File::Impl {
   std::atomic<uint32_t> table_cell{kNoCell};  // of the last segment, if it was taken for its open table alone
   uint64_t last_end = 0;                      // file byte behind the last record of the open segment
   AppendTally appends;
+  std::atomic<std::thread::id> waits_in_append{};  // which holds append_mutex, and may come to LostLog
+  std::atomic<bool> has_given_up{false};           // its log: nothing of it is logged any more
+  std::atomic<bool> goes_past_log{false};          // of one node: something has been written past it
 
   // Reading: scratch memory per thread would be kept for ever; one set, one reader at a time, is enough.
   std::mutex read_mutex;
@@ -279,6 +298,7 @@ struct File::Impl {
   Status end_read(std::unique_lock<std::mutex>& lock);
   // Into `entries`; not all of them where a run has more than `most`.
   Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
+  Status look(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
   bool is_over(const Epoch& epoch) const;                     // what was looked up and copied may be wrong
   Status read_range(uint64_t a, uint64_t b, std::byte* out);  // at most kWindowBytes; holes read as zeros
   Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale);
@@ -343,6 +363,8 @@ struct File::Impl {
   Status write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
   Status write_batch(std::span<const Vector> ranges, PatternCursor& memory, const std::byte* buffer);
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
+  void begin_past_log();
+  void give_up_log();  // LostLog::give_up
   void raise_logged_end(uint64_t end);
   void begin_logged_end();
   std::atomic<bool> used_up_stamps{false};  // and nobody has been told

@@ -190,6 +190,22 @@ void FileIndex::remove_all_locked() {
   while (run_table(*control_).count > 0) remove_run_locked(run_table(*control_).count - 1);
 }
 
+void FileIndex::forget_runs_locked() {
+  if (run_table(*control_).count == 0) return;
+  conceal_all(*control_);
+  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
+    RankCell& of_rank = control_->cells[rank];
+    for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
+      SegmentCell& cell = of_rank.segments[c];
+      cell.merged.store(cell.drained.load(std::memory_order_relaxed), std::memory_order_release);
+    }
+  }
+  count_records(*control_);
+  // In this order: who misses in the segments what it misses in the runs, too, looks again.
+  control_->evictions.fetch_add(1, std::memory_order_seq_cst);
+  remove_all_locked();
+}
+
 // Moves runs to the log medium, largest first, until `bytes` more fit into DRAM.
 void FileIndex::spill_locked(size_t bytes) {
   if (places_.dram == places_.log) return;

@@ -52,6 +52,10 @@ class FileIndex {
   // Removes the files of all runs: the last user is leaving.
   void remove_all_locked();
 
+  // The names of runs are gone: what they hold is taken from the segments again, as far as it is not
+  // drained, and from the target. drain_mutex held, too.
+  void forget_runs_locked();
+
   // Records that are published and not in runs yet.
   uint64_t unmerged() const;
   // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.

@@ -99,6 +99,7 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
                                             largest_file_bytes());
   impl.memory_watch = std::make_unique<MemoryWatch>(*impl.medium);
   impl.map = std::make_unique<SegmentMap>(*impl.medium, options.ranks);
+  impl.lost_log = std::make_unique<LostLog>(impl);
   impl.ending = std::make_unique<Ending>(impl);
   return job;
 }
@@ -178,7 +179,10 @@ Job::~Job() {
   stop_background();
   for (const auto& file : impl_->open_files()) {
     // A file that the program did not close: complete it, as the end of the job is the last chance.
-    if (Status status = file->drain(); !status.ok()) impl_->keep_log();
+    const Status status = file->drain();
+    if (status.ok()) continue;
+    impl_->keep_log();
+    if (impl_->lost_log->is_known() && impl_->options.say) impl_->options.say(status.message());
   }
   impl_->unfinished.clear();
   impl_->resting.clear();
@@ -252,6 +256,7 @@ static Result<std::unique_ptr<TargetFile>> open_target(const std::string& path, 
 
 Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
   Impl& impl = *impl_;
+  if (impl.lost_log->look()) return impl.lost_log->status();
   auto target = open_target(options.path, options.read_only);
   if (!target.ok()) return target.status();
   auto identity = (*target)->identity();
@@ -318,6 +323,8 @@ Status Job::reserve_descriptors(uint64_t more) {
   return {};
 }
 
+bool Job::has_lost_log() { return impl_->lost_log->look(); }
+
 Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std::string& path) {
   Impl& impl = *impl_;
   const std::string key = file_key(identity);
@@ -326,6 +333,12 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
     if (auto at = impl.files.find(key); at != impl.files.end()) {
       if (auto file = at->second.lock()) return file;
     }
+  }
+  // There are no names to find it by: what others have logged is in the files.
+  if (impl.lost_log->look()) {
+    if (impl.lost_log->await_others()) return std::shared_ptr<File>();
+    return Status(Code::io, impl.lost_log->status().message() +
+                                ", and what other ranks had logged may not be in their files");
   }
   // Across nodes all ranks have it open, or are just closing it.
   if (impl.spans_nodes() || access((impl.directory + "/file-" + key).c_str(), F_OK) != 0)

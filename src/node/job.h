@@ -38,6 +38,12 @@ struct JobPlace {
   bool operator==(const JobPlace&) const = default;
 };
 
+// What the job's processes on this node know together of a log whose directory has been removed.
+struct SharedLoss {
+  std::atomic<uint32_t> known;  // 1: one has found that out
+  std::atomic<uint32_t> dirty;  // so many of them may have something in the log that is in no file
+};
+
 constexpr uint64_t kDefaultMaxAgeNs = 2'000'000'000;
 
 struct JobOptions {
@@ -63,6 +69,7 @@ struct JobOptions {
   std::function<void(const std::string&)> say = {};
   // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
   std::atomic<uint64_t>* files_logged = nullptr;
+  SharedLoss* loss = nullptr;  // Rendezvous::loss, likewise
 };
 
 class File;
@@ -108,6 +115,9 @@ class Job {
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
   // The open file that was given this number by join_nodes; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);
+
+  // Whether somebody has removed the log directory: no file is logged any more, and open() fails.
+  bool has_lost_log();
 
   const JobOptions& options() const;
   JobPlace place() const;

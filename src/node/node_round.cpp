@@ -64,10 +64,16 @@ bool NodeRound::Window::whole() const {
 }
 
 Result<std::unique_ptr<NodeRound>> NodeRound::begin(const std::shared_ptr<File>& file, CallStamp cut) {
-  std::unique_ptr<NodeRound> round(new NodeRound);
-  round->file_ = file;
-  PMIO_TRY(round->open(cut));
-  return round;
+  Drainer& drainer = *file->impl_->drainer;
+  for (;;) {
+    std::unique_ptr<NodeRound> round(new NodeRound);
+    round->file_ = file;
+    const bool knew = file->impl_->job->lost_log->is_known(*file->impl_->control);
+    if (knew) PMIO_TRY(drainer.await_reach());
+    const Status opened = round->open(cut);
+    if (opened.ok()) return round;
+    if (!drainer.is_worth_another_try(opened, knew)) return opened;
+  }
 }
 
 NodeRound::~NodeRound() = default;

@@ -2,6 +2,7 @@
 // nodes have there (meet_nodes), and count as unsynced (node/unsynced.h). Those of a job that logs nothing
 // any more (Job::Impl::past_log) go there behind all that is in the log.
 #include <algorithm>
+#include <optional>
 
 #include "drain/blocks.h"
 #include "node/file_impl.h"
@@ -37,9 +38,22 @@ Status File::Impl::write_vector(const Vector& where, PatternCursor& memory, cons
   return {};
 }
 
+// Before the drain. No round reads what lies between its own pieces and writes it again, not even one that
+// had begun under another rule.
+void File::Impl::begin_past_log() {
+  if (goes_past_log.exchange(true, std::memory_order_relaxed)) return;
+  control->written_aside.store(1, std::memory_order_seq_cst);
+  drainer->note_foreign_write();
+}
+
 Status File::Impl::write_through(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
                                  uint64_t bytes) {
-  if (neighbours == nullptr) PMIO_TRY(drain_log(false));
+  std::optional<WaitsInAppend> waits;
+  if (neighbours == nullptr) {
+    waits.emplace(waits_in_append);
+    begin_past_log();
+    PMIO_TRY(drain_log(false));
+  }
   std::vector<Vector> ranges;
   while (bytes > 0) {
     ranges.clear();

@@ -1,5 +1,7 @@
 #include "node/pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -236,6 +238,17 @@ void SegmentPool::give_back(uint32_t keep) {
     gone->warm = gone->warm && !given;
     release_locked(gone);
     if (!given) return;
+  }
+}
+
+void SegmentPool::forget_free() {
+  std::lock_guard lock(mutex_);
+  for (auto& segment : segments_) {
+    if (segment->busy || segment->vacant) continue;
+    segment->vacant = true;
+    segment->warm = false;
+    // Where the file system cannot do it, it is there until the end of the job.
+    static_cast<void>(madvise(segment->region->data(), segment_bytes_, MADV_REMOVE));
   }
 }
 

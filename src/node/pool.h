@@ -54,6 +54,8 @@ class SegmentPool {
   // Gives the memory of free segments back, as long as more than `keep` have some that are not kept. Called
   // by the background thread.
   void give_back(uint32_t keep);
+  // Those that are free have no memory from then on, and cannot get it back: their names are gone.
+  void forget_free();
   // Since the last call a segment was wanted that would have brought the job near to a limit of its memory.
   bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
 

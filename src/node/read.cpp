@@ -13,6 +13,8 @@
 
 namespace pmio {
 
+constexpr int kMostDrains = 100;  // of a read, of what others go on to log
+
 // The common case: one extent holds all of [a, b).
 bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
   if (entries.size() != 1) return false;
@@ -27,7 +29,20 @@ bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
   return true;
 }
 
+// Of what is in a log that is lost, after a drain. Across nodes that takes a round, whose part on this node
+// needs read_mutex.
 Status File::Impl::look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
+  Status status = look(a, b, most, epoch);
+  for (int tries = 0; !status.ok() && neighbours == nullptr && tries < kMostDrains; tries++) {
+    if (!job->lost_log->look(*control)) break;
+    PMIO_TRY(drain_log(false));
+    drainer->forget_runs();
+    status = look(a, b, most, epoch);
+  }
+  return status;
+}
+
+Status File::Impl::look(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
   // Until a round is counted as a whole, what was overwritten may seem to be the newest.
   for (;;) {
     epoch->ledger_updates = control->ledger_updates.load(std::memory_order_acquire);

@@ -22,6 +22,7 @@ constexpr size_t kSaid = 256;  // texts that are remembered
 struct Rendezvous::Memory {
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
   alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards the rest
+  SharedLoss loss;
   std::atomic<uint64_t> said[kSaid];  // of what was said, a hash each; 0: none. Guarded by nothing
   JobPlace place;                     // of inode 0: nobody has said
   char directory[PATH_MAX];           // empty: nobody has joined
@@ -75,6 +76,8 @@ void Rendezvous::remove_name(uint64_t job) { shm_unlink(name_of(job).c_str()); }
 Rendezvous::~Rendezvous() { munmap(memory_, sizeof(Memory)); }
 
 std::atomic<uint64_t>& Rendezvous::files_logged() { return memory_->files_logged; }
+
+SharedLoss& Rendezvous::loss() { return memory_->loss; }
 
 // FNV-1a, without the numbers of a segment's name: "seg-3-0" is rank 3's.
 static uint64_t hash_of(std::string_view text) {

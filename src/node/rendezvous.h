@@ -37,6 +37,8 @@ class Rendezvous {
   // logs finds that file's. And who found no log of a file need not look again while the count is the same.
   std::atomic<uint64_t>& files_logged();
 
+  SharedLoss& loss();
+
   // Whether no process of the job on this node has said this on stderr, nor asked that, so far: then the
   // caller says it. Names of segments, which are each rank's own, do not make two texts of one. A load and an
   // atomic exchange; no lock, so that it may be asked on the way out of any failure. Where very much has been

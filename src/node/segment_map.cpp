@@ -16,6 +16,44 @@ SegmentMap::~SegmentMap() {
   for (auto& rank : ranks_) delete rank.load(std::memory_order_relaxed);
 }
 
+SegmentMap::Rank& SegmentMap::rank_locked(uint32_t rank) {
+  Rank* of_rank = ranks_[rank].load(std::memory_order_relaxed);
+  if (of_rank == nullptr) {
+    of_rank = new Rank;
+    ranks_[rank].store(of_rank, std::memory_order_release);
+  }
+  return *of_rank;
+}
+
+Result<std::unique_ptr<Region>> SegmentMap::open_locked(Rank& of_rank, uint32_t rank, uint32_t slot) {
+  auto opened = medium_.open(SegmentPool::segment_name(rank, slot), true);
+  if (opened.ok() || of_rank.copies == nullptr) return opened;
+  opened = of_rank.copies->map(slot);
+  if (opened.ok()) of_rank.copied.set(slot);
+  return opened;
+}
+
+void SegmentMap::know(uint32_t rank, uint32_t slot, const Region& own) {
+  const std::lock_guard lock(mutex_);
+  const Region* none = nullptr;
+  rank_locked(rank).regions[slot].compare_exchange_strong(none, &own, std::memory_order_release);
+}
+
+void SegmentMap::know_copies(uint32_t rank, int32_t process, int descriptor) {
+  const std::lock_guard lock(mutex_);
+  Rank& of_rank = rank_locked(rank);
+  if (of_rank.copies != nullptr) return;
+  auto found = FoundCopies::open(process, descriptor);
+  if (found.ok()) of_rank.copies = std::move(found).value();
+}
+
+bool SegmentMap::reaches(uint32_t rank, uint32_t slot, uint64_t salt, uint32_t records) {
+  if (map(rank, slot).empty()) return false;
+  const std::lock_guard lock(mutex_);
+  const Rank& of_rank = rank_locked(rank);
+  return !of_rank.copied.test(slot) || of_rank.copies->has(slot, salt, records);
+}
+
 std::span<const std::byte> SegmentMap::map(uint32_t rank, uint32_t slot) {
   if (rank >= ranks_.size() || slot >= kMaxSlots) return {};
   Rank* of_rank = ranks_[rank].load(std::memory_order_acquire);
@@ -23,14 +61,10 @@ std::span<const std::byte> SegmentMap::map(uint32_t rank, uint32_t slot) {
       of_rank == nullptr ? nullptr : of_rank->regions[slot].load(std::memory_order_acquire);
   if (region == nullptr) {
     std::lock_guard lock(mutex_);
-    of_rank = ranks_[rank].load(std::memory_order_relaxed);
-    if (of_rank == nullptr) {
-      of_rank = new Rank;
-      ranks_[rank].store(of_rank, std::memory_order_release);
-    }
+    of_rank = &rank_locked(rank);
     region = of_rank->regions[slot].load(std::memory_order_relaxed);
     if (region == nullptr) {
-      auto opened = medium_.open(SegmentPool::segment_name(rank, slot), true);
+      auto opened = open_locked(*of_rank, rank, slot);
       if (!opened.ok()) return {};
       owned_.push_back(std::move(opened).value());
       region = owned_.back().get();

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "drain/paint.h"
 #include "node/control.h"
+#include "node/log_copies.h"
 
 namespace pmio {
 
@@ -26,10 +28,21 @@ class SegmentMap {
   // Base and size of a segment, mapped now if need be; an empty span where it cannot be.
   std::span<const std::byte> map(uint32_t rank, uint32_t slot);
 
+  // Where names are gone. A segment of this process, which outlives this:
+  void know(uint32_t rank, uint32_t slot, const Region& own);
+  // What a rank has copied is used for what has no name any more. descriptor: LogCopies::descriptor.
+  void know_copies(uint32_t rank, int32_t process, int descriptor);
+  // Whether the records of a segment can be read, up to so many.
+  bool reaches(uint32_t rank, uint32_t slot, uint64_t salt, uint32_t records);
+
  private:
   struct Rank {
     std::atomic<const Region*> regions[kMaxSlots]{};
+    std::unique_ptr<FoundCopies> copies;  // under mutex_, as the next
+    std::bitset<kMaxSlots> copied;        // those that are mapped there
   };
+  Rank& rank_locked(uint32_t rank);
+  Result<std::unique_ptr<Region>> open_locked(Rank& of_rank, uint32_t rank, uint32_t slot);
   Medium& medium_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Region>> owned_;

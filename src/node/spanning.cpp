@@ -135,6 +135,7 @@ bool File::Impl::all_drained_here() const {
 
 Status File::Impl::drain_log(bool room) {
   if (neighbours == nullptr) return drainer->drain();
+  if (job->lost_log->is_known(*control)) job->lost_log->give_up();
   PMIO_TRY(control->unsynced.sync(*target));
   if (number == 0 || all_drained_here()) return {};
   return room ? neighbours->drain(number, cell->begun.load(std::memory_order_relaxed), false)

@@ -60,7 +60,7 @@ class ClusterTest : public testing::Test {
     options.ranks = kRanks;
     options.ranks_here = kRanksOfNode;
     options.capacity_bytes = log_bytes_;
-    options.background = false;
+    options.background = background_;
     options.open_log = open_log_;
     auto job = Job::join(options);
     ASSERT_TRUE(job.ok()) << job.status().message();
@@ -168,6 +168,7 @@ class ClusterTest : public testing::Test {
   }
 
   uint64_t log_bytes_ = kLogBytes;
+  bool background_ = false;
   LayoutHints layout_;
   MediumOpener open_log_ = open_medium;
   Scratch files_;
