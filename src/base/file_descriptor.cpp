@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/select.h>
+#include <sys/single_threaded.h>
 
 #include <cerrno>
 
@@ -13,6 +14,13 @@ FileDescriptor out_of_the_way(FileDescriptor low) {
   FileDescriptor high(fcntl(low.get(), F_DUPFD_CLOEXEC, FD_SETSIZE));
   errno = saved;
   return high.ok() ? std::move(high) : std::move(low);
+}
+
+void make_way_if_alone() {
+  if (__libc_single_threaded == 0) return;
+  const int saved = errno;
+  const FileDescriptor high = out_of_the_way(FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  errno = saved;
 }
 
 }  // namespace pmio

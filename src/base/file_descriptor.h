@@ -40,5 +40,8 @@ class FileDescriptor {
 // it: for those that pmio keeps, and of which there are many. Programs need the lower ones. Not for a file
 // that the program may have locked by fcntl: the close of the lower number would end the lock.
 FileDescriptor out_of_the_way(FileDescriptor low);
+// Makes the kernel's table of this process large enough for that, while there is one thread: with several the
+// kernel waits some 10 ms for all processors.
+void make_way_if_alone();
 
 }  // namespace pmio

@@ -1,5 +1,6 @@
 #include "base/file_system.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
@@ -13,6 +14,8 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+
+#include "base/file_descriptor.h"
 
 namespace pmio {
 namespace {
@@ -136,13 +139,26 @@ std::string file_system_of(int fd) {
   return type.empty() ? name : type;
 }
 
-std::string file_system_of(int fd, uint64_t device) {
+// By device. ask: of one that is not known yet.
+template <class Ask>
+static std::string known_file_system(uint64_t device, const Ask& ask) {
   static std::mutex& mutex = *new std::mutex;
   static std::map<uint64_t, std::string>& known = *new std::map<uint64_t, std::string>;
   const std::lock_guard lock(mutex);
   std::string& name = known[device];
-  if (name.empty()) name = file_system_of(fd);
+  if (name.empty()) name = ask();
   return name;
+}
+
+std::string file_system_of(int fd, uint64_t device) {
+  return known_file_system(device, [fd] { return file_system_of(fd); });
+}
+
+std::string file_system_at(const std::string& path, uint64_t device) {
+  return known_file_system(device, [&path] {
+    const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+    return file.ok() ? file_system_of(file.get()) : std::string();
+  });
 }
 
 }  // namespace pmio

@@ -18,6 +18,9 @@ std::string file_system_of(int fd);
 
 // The same by the device number of the file: asked once for each.
 std::string file_system_of(int fd, uint64_t device);
+// The same by the name of a file, which is opened only where nothing is known of its device; empty: it cannot
+// be.
+std::string file_system_at(const std::string& path, uint64_t device);
 
 // Whether it is of this node alone, and keeps nothing back until a close.
 bool is_local(std::string_view file_system);

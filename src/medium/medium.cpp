@@ -1,5 +1,6 @@
 #include "medium/medium.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -82,6 +83,9 @@ class FileMedium final : public Medium {
   Status rename(std::string_view from, std::string_view to) override {
     return directory_.rename_file(from, to);
   }
+  bool has(std::string_view name) const override {
+    return faccessat(directory_.fd(), std::string(name).c_str(), F_OK, 0) == 0;
+  }
   Result<std::vector<std::string>> list() const override { return directory_.list(); }
 
   Status vacate(std::string_view name) override {
@@ -123,6 +127,10 @@ class FileMedium final : public Medium {
 };
 
 }  // namespace
+
+bool Medium::has(std::string_view name) const {
+  return access((directory() + "/" + std::string(name)).c_str(), F_OK) == 0;
+}
 
 Status Medium::vacate(std::string_view) { return {Code::unsupported, "this medium's regions are no memory"}; }
 Status Medium::reserve(std::string_view) { return {}; }

@@ -79,6 +79,7 @@ class Medium {
   virtual Status rename(std::string_view /*from*/, std::string_view /*to*/) {
     return Status(Code::unsupported, "this directory renames nothing");
   }
+  virtual bool has(std::string_view name) const;
   virtual Result<std::vector<std::string>> list() const = 0;  // names in the directory, sorted
 
   // Gives back the memory of a region whose bytes nobody needs; they read as zeros from then on, also by

@@ -56,6 +56,7 @@ int set_library_view(Handle& handle) {
 // The file of a handle that never logged, where other handles of the job's ranks have logged to it.
 std::shared_ptr<File> logged_by_others(Handle& handle) {
   Process& process = Process::instance();
+  if (process.nothing_is_logged()) return nullptr;
   // Before the look-up: what begins to be logged during it raises the count again.
   const std::optional<uint64_t> now = process.files_logged();
   if (now && *now == handle.unlogged_at.load(std::memory_order_relaxed)) return nullptr;

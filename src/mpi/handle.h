@@ -27,6 +27,8 @@ namespace pmio {
 
 enum class Direction { read, write };
 enum class Pointer { explicit_offset, individual, shared };
+// Of a file: one rank, all ranks of the job in their order, or others.
+enum class Opener { other, alone, together };
 
 struct Handle {
   MPI_File real = MPI_FILE_NULL;
@@ -44,6 +46,14 @@ struct Handle {
   std::atomic<int64_t> largest_bytes{INT32_MAX};
   std::atomic<bool> logs{false};
   std::string why_not;  // in a few words, where this rank is a reason why it never logged, or all ranks are
+
+  // Of a file that is expected to be small (mpi/undecided.h).
+  Opener opener = Opener::other;
+  bool undecided = false;  // the library has it until it is decided whether it logs
+  bool was_undecided = false;
+  bool split_in_library = false;  // a split collective has begun while it was undecided
+  uint32_t calls_undecided = 0;   // that count for the decision
+  std::string against;            // why_not, where this rank knows it before
 
   // Where it never logged: the file that was opened, if it could be told, and Process::files_logged of a
   // moment before no log of that file was found. 0 is such a moment for all files.

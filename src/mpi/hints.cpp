@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -198,11 +199,20 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   return {Code::invalid, "hint " + std::string(key) + " is unknown; known are " + known};
 }
 
+// Asked at each open, where there may be hundreds of variables and none of pmio's.
+static bool any_in_environment() {
+  constexpr std::string_view kPrefix = "PMIO_";
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
+    if (std::strncmp(*variable, kPrefix.data(), kPrefix.size()) == 0) return true;
+  return false;
+}
+
 std::vector<HintPair> environment_hints() {
   const SiteFile& site = site_file();
   std::vector<HintPair> pairs = site.hints;
   static const bool leaves_alone = !site.programs_off.empty() && site.leaves_alone(program_file());
   if (leaves_alone) pairs.emplace_back("pmio_mode", "off");
+  if (!any_in_environment()) return pairs;
   for (const std::string_view key : kKeys) {
     std::string name(key);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });

@@ -1,14 +1,10 @@
 // MPI_File_open, MPI_File_close, MPI_File_delete.
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdlib>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -16,56 +12,14 @@
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/info.h"
+#include "mpi/names.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
 #include "mpi/start_logging.h"
+#include "mpi/undecided.h"
 
 namespace pmio {
 namespace {
-
-// What ROMIO's versions know as the beginning of a name that says how to open the rest. Of any other word
-// before a colon the old ones make an error, the new ones a part of the name.
-constexpr std::string_view kPrefixes[] = {"ufs",    "nfs",  "xfs",    "pvfs2", "gpfs",   "panfs",
-                                          "lustre", "daos", "testfs", "ime",   "quobyte"};
-
-// The name of the file that the library opens or has opened; empty where that cannot be told. Newer versions
-// of ROMIO know the prefixes in lower case only, older ones and Intel's in any; Open MPI's OMPIO opens a file
-// of the literal name.
-std::string without_prefix(const std::string& name) {
-  const size_t colon = std::min(name.find(':'), name.size());
-  const std::string_view word = std::string_view(name).substr(0, colon);
-  const auto is_known = [word](std::string_view prefix) {
-    return word.size() == prefix.size() && strncasecmp(word.data(), prefix.data(), word.size()) == 0;
-  };
-  if (colon == name.size()) return name;
-  std::string rest = name.substr(colon + 1);
-  const auto* known = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), is_known);
-  struct stat facts {};
-  const bool is_name = stat(name.c_str(), &facts) == 0, is_rest = stat(rest.c_str(), &facts) == 0;
-  // Some library may know what the others do not.
-  if (known == std::end(kPrefixes)) return is_name || !is_rest ? name : rest;
-#ifndef OPEN_MPI
-  if (word == *known) return rest;
-#endif
-  if (!is_name) return rest;
-  return is_rest ? std::string() : name;
-}
-
-// Absolute, the directory's links resolved, so that a name means the same file after a chdir. Empty where the
-// directory cannot be resolved, or the name is that of no one file.
-std::string absolute_path(const char* filename) {
-  const std::string name = without_prefix(filename);
-  if (name.empty()) return {};
-  const size_t slash = name.rfind('/');
-  // Without the slash behind it, which would cost another question to the file system.
-  const std::string directory = slash == std::string::npos ? "." : name.substr(0, std::max<size_t>(slash, 1));
-  char* resolved = realpath(directory.c_str(), nullptr);
-  if (resolved == nullptr) return {};
-  std::string path(resolved);
-  std::free(resolved);
-  if (path.back() != '/') path += '/';
-  return path + (slash == std::string::npos ? name : name.substr(slash + 1));
-}
 
 // Makes the file that the library's open would make, where hints ask for stripes and its file system lets one
 // choose them for a file that has nothing in it: the library may not know how. Left to the library: a file
@@ -74,11 +28,6 @@ bool made_with_layout(const char* filename, int amode, const Hints& hints) {
   const bool makes = (amode & MPI_MODE_CREATE) != 0 && (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
   if (!makes || (amode & MPI_MODE_EXCL) != 0 || hints.mode == Mode::off) return false;
   return without_prefix(filename) == filename && create_with_layout(filename, hints.layout);
-}
-
-std::optional<FileIdentity> identity_at(const std::string& path) {
-  const Result<FileIdentity> identity = identity_of(path);
-  return identity.ok() ? std::optional(identity.value()) : std::nullopt;
 }
 
 void unmake(const char* filename) {
@@ -115,6 +64,7 @@ std::optional<File::Settled> settle_for_rest(Handle& handle, bool drained) {
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
   handle.team.barrier();
+  const bool small = is_small(handle);
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
   Status status;
@@ -131,9 +81,11 @@ int drain_for_close(Handle& handle) {
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.
   if (!released.ok()) status = released;
-  const int worst = handle.team.worst(error_class(status));
+  int64_t told[] = {error_class(status), small ? 0 : 1};
+  const bool reached = handle.team.largest(told);
   if (!status.ok()) complain_once(status.message());
-  return worst;
+  note_size(handle, reached && told[1] == 0);
+  return reached || told[0] != MPI_SUCCESS ? static_cast<int>(told[0]) : MPI_ERR_IO;
 }
 
 // What is logged to the file of this name; null where nothing is.
@@ -198,6 +150,22 @@ int open_in_library(MPI_Comm comm, const char* filename, int amode, MPI_Info inf
   return code;
 }
 
+// With those for which the open failed: they are waited for, and not all may have failed.
+void start_or_not(Handle& handle, MPI_Comm comm, bool opened) {
+  handle.path = absolute_path(handle.name);
+  if ((handle.amode & MPI_MODE_SEQUENTIAL) == 0)
+    start_logging(handle, comm, opened);
+  else
+    handle.why_not = "MPI_MODE_SEQUENTIAL";
+}
+
+void note_opened(Handle& handle) {
+  DeviceMemory::look_for_libraries();
+  if (handle.logs || !handle.why_not.empty())
+    Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
+  if (!handle.logs) handle.identity = identity_at(handle.path);
+}
+
 }  // namespace
 
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
@@ -216,25 +184,18 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
   const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);
+  handle->amode = amode;
+  const bool undecided = begin_undecided(*handle, comm, filename);
   bool opened = false;
   const int code = open_in_library(comm, filename, amode, given.get(), fh, &opened);
-  handle->amode = amode;
-  handle->name = without_prefix(filename);
-  handle->path = absolute_path(filename);
-  // With those for which it failed: they are waited for, and not all may have failed.
-  if ((amode & MPI_MODE_SEQUENTIAL) == 0)
-    start_logging(*handle, comm, opened);
-  else
-    handle->why_not = "MPI_MODE_SEQUENTIAL";
+  handle->name = without_prefix(filename);  // which may depend on what is there
+  if (!undecided) start_or_not(*handle, comm, opened);
   if (!opened) {
     if (made) unmake(filename);
     return code;
   }
   handle->real = *fh;
-  DeviceMemory::look_for_libraries();
-  if (handle->logs || !handle->why_not.empty())
-    process.note_file(handle->path.empty() ? handle->name : handle->path, handle->why_not);
-  if (!handle->logs) handle->identity = identity_at(handle->path);
+  undecided ? go_on_undecided(*handle) : note_opened(*handle);
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);
   return code;
@@ -246,6 +207,7 @@ int file_close(MPI_File* fh) {
   // closed.
   const std::unique_ptr<Handle> handle = take_handle(*fh);
   int error = MPI_SUCCESS;
+  if (handle->undecided) note_undecided(*handle);
   if (handle->file) error = raise_code(*handle, stop_logging(*handle));
   const int code = next_functions.File_close.next()(fh);
   return error != MPI_SUCCESS ? error : told_by_library(*handle, code);

@@ -5,6 +5,7 @@
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/process.h"
+#include "mpi/undecided.h"
 
 namespace pmio {
 namespace {
@@ -93,6 +94,7 @@ Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp)
 }
 
 Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
+  decide(handle);
   if (!handle.logs) return whence == MPI_SEEK_END ? settle(handle, false, true) : std::nullopt;
   // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
   handle.team.barrier();

@@ -13,6 +13,7 @@
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
 #include "mpi/team.h"
+#include "mpi/undecided.h"
 
 namespace pmio {
 namespace {
@@ -129,6 +130,7 @@ Status make_room(const Handle& handle, const Found& found, uint64_t bytes, uint6
 }  // namespace
 
 Answer file_preallocate(Handle& handle, MPI_Offset size) {
+  decide(handle);
   if (!handle.logs) (void)settle(handle, true, true);
   // The library has an error for it.
   if (size < 0 || !handle.can_write() || (handle.amode & MPI_MODE_SEQUENTIAL) != 0) return std::nullopt;

@@ -12,6 +12,7 @@
 
 #include "base/biased_mutex.h"
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "base/pulse.h"
 #include "medium/default_directory.h"
 #include "mpi/agree.h"
@@ -119,6 +120,7 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   mine[PMIO_VOTE_ACROSS_NODES] = static_cast<int>(hints.across_nodes);
   mine[PMIO_VOTE_SINGLE_CALLS] = threads_at_once ? 0 : 1;
   mine[PMIO_VOTE_LESS_STATISTICS] = -hints.stats;
+  mine[PMIO_VOTE_AUTOMATIC] = hints.mode == Mode::automatic ? 1 : 0;
   {
     // One of these ranks has pmio, mostly, where others have not and will never come.
     std::optional<Pulse> notice;
@@ -128,6 +130,7 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
   threads_at_once_ = all[PMIO_VOTE_SINGLE_CALLS] == 0;
   stats_level_ = -all[PMIO_VOTE_LESS_STATISTICS];
+  all_automatic_ = all[PMIO_VOTE_AUTOMATIC] != 0;
   const bool may_log = all[PMIO_VOTE_MAY_LOG] != 0;
   why_not_ = may_log ? "PMIO_ACROSS_NODES=off" : off ? "PMIO_MODE=off" : "other ranks run without pmio";
   return may_log;
@@ -194,6 +197,7 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   options.loss = &rendezvous_->loss();
   if (options.loss->known.load(std::memory_order_acquire) != 0)
     return Status(Code::io, "the log directory was removed");
+  options.logs_in_use = &rendezvous_->logs_in_use();
   std::unique_ptr<Job> job;
   PMIO_TRY(rendezvous_->with_directory(options.directory, [&](const std::string& directory) -> Status {
     options.directory = directory;
@@ -235,6 +239,10 @@ std::optional<uint64_t> Process::files_logged() const {
   if (!rendezvous_ || spans_nodes_) return std::nullopt;
   // Acquire: what was logged before the count was raised is there for those who look for it now.
   return rendezvous_->files_logged().load(std::memory_order_acquire);
+}
+
+bool Process::nothing_is_logged() const {
+  return rendezvous_ && !spans_nodes_ && rendezvous_->logs_in_use().load(std::memory_order_acquire) == 0;
 }
 
 bool Process::first_to_say(const std::string& text) const {
@@ -310,15 +318,21 @@ void Process::report(int stats_level) {
   if (stats_level > 0) print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
 }
 
+// MPI libraries start threads.
+static void prepare_process() {
+  make_way_if_alone();
+  BiasedMutex::prepare_if_alone();
+}
+
 int init(int* argc, char*** argv) {
-  BiasedMutex::prepare_if_alone();  // the library's threads come in its MPI_Init
+  prepare_process();
   const int code = next_functions.Init.next()(argc, argv);
   if (code == MPI_SUCCESS) Process::instance().start();
   return code;
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
-  BiasedMutex::prepare_if_alone();
+  prepare_process();
   const int code = next_functions.Init_thread.next()(argc, argv, required, provided);
   if (code == MPI_SUCCESS) Process::instance().start();
   return code;

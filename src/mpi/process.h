@@ -63,6 +63,8 @@ class Process {
   MPI_Comm comm() const { return comm_; }
   // Whether threads may make calls at the same time (MPI_THREAD_MULTIPLE): on each rank in another order.
   bool threads_at_once() const { return threads_at_once_; }
+  // Whether pmio_mode is automatic on all ranks, as far as the site and the environment say.
+  bool all_automatic() const { return all_automatic_; }
 
   // Joins at the first call, with what these hints say; later hints cannot change the job any more. Where
   // that fails, it fails for good.
@@ -73,6 +75,9 @@ class Process {
   Job* joined_or_wanted(const Hints& hints);
   // Rendezvous::files_logged; nothing where the ranks share no memory.
   std::optional<uint64_t> files_logged() const;
+  // No file has anything in a log of this node that a handle which does not log would have to know of. False
+  // where that cannot be told.
+  bool nothing_is_logged() const;
   // Rendezvous::first_to_say; true where the ranks share no memory.
   bool first_to_say(const std::string& text) const;
   // What the job was joined with, for MPI_File_get_info.
@@ -97,6 +102,7 @@ class Process {
   bool can_log_ = false;
   bool spans_nodes_ = false;
   bool threads_at_once_ = false;
+  bool all_automatic_ = false;
   AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
   int stats_level_ = 0;                          // that all ranks know of, as MPI_Init has returned
   const char* why_not_ = "";                     // where nothing can be logged

@@ -14,6 +14,7 @@
 #include "base/file_system.h"
 #include "mpi/agree.h"
 #include "mpi/errors.h"
+#include "mpi/names.h"
 #include "mpi/process.h"
 #include "node/control.h"
 #include "recover/recover.h"
@@ -38,9 +39,9 @@ bool seen_by_other_nodes(const Handle& handle) {
 }
 
 // Whether a file of one node may be logged where nobody has asked for it.
-bool suits_automatic(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
-  return file.ok() && !is_untried(file_system_of(file.get()));
+bool suits_automatic(const std::string& path, const std::optional<FileIdentity>& identity) {
+  const std::string file_system = identity ? file_system_at(path, identity->device) : std::string();
+  return !file_system.empty() && !is_untried(file_system);
 }
 
 // What one rank can say about logging a file, before all ranks agree.
@@ -50,19 +51,9 @@ struct Attempt {
   int64_t last_call = 0;  // File::last_call
   int64_t cut = 0;        // File::cut
   int64_t finished_cut = 0;
-  Status misconfigured;      // a reason that the user should hear
-  const char* why_not = "";  // where this rank cannot: Handle::why_not
+  Status misconfigured;  // a reason that the user should hear
+  std::string why_not;   // where this rank cannot: Handle::why_not
 };
-
-Status bring_in_pending(const Job& job, const std::string& path) {
-  const Result<FileIdentity> identity = identity_of(path);
-  if (!identity.ok()) return {};  // the open below says why
-  std::vector<std::string> running;
-  Status brought =
-      recover_pending(job.options().directory, identity.value(), path, job.options().id, &running);
-  for (const std::string& line : running) complain_once(line);
-  return brought;
-}
 
 // Whether a file that this handle has just opened is logged across nodes. Not if nobody writes it and nothing
 // of it is in the log: its readers would ask the other nodes in vain. Else if its collective write calls are
@@ -82,7 +73,10 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
   Attempt result;
   result.why_not = handle.hints.mode == Mode::off ? "pmio_mode=off" : "a name that may be two files'";
   if (handle.hints.mode == Mode::off || handle.path.empty()) return result;
-  if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path)) {
+  result.why_not = handle.against;
+  if (!handle.against.empty()) return result;
+  const std::optional<FileIdentity> identity = identity_at(handle.path);
+  if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path, identity)) {
     result.why_not = "its file system is untried: pmio_mode=log";
     return result;
   }
@@ -94,10 +88,11 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
   }
   result.why_not = "the log directory was removed";  // which has been said
   if (job.value()->has_lost_log()) return result;
-  if (handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node())) {
+  const bool leads = handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node());
+  if (leads && !handle.was_undecided) {
     // Before anybody logs: what a dead job left for this file is older than what is written from here on.
     result.why_not = "a dead job's log of it is left";
-    result.misconfigured = bring_in_pending(*job.value(), handle.path);
+    if (identity) result.misconfigured = bring_in_pending(*job.value(), *identity, handle.path);
     if (!result.misconfigured.ok()) return result;
   }
   result.why_not = "too few file descriptors";
@@ -116,6 +111,11 @@ Attempt attempt(Handle& handle, Cluster* cluster) {
                      : code == Code::access ? "may not be read and written"
                                             : "cannot be opened for the log";
     if (code != Code::invalid && code != Code::access) result.misconfigured = file.status();
+    return result;
+  }
+  if (handle.was_undecided && !(handle.identity && same_file(*handle.identity, file.value()->identity()))) {
+    (void)file.value()->release();
+    result.why_not = "its name leads to another file by now";
     return result;
   }
   if (cluster != nullptr && !can_span_nodes(handle, *file.value())) {
@@ -190,6 +190,7 @@ Agreement agree(const Handle& handle, MPI_Comm comm, const Attempt& mine) {
     mpi().Comm_rank(MPI_COMM_WORLD, &world);
     local.number = static_cast<int64_t>(world) << 32 | opened.fetch_add(1);
   }
+  if (handle.ranks == 1) return local;
   // Until the ranks have a team this is a part of the program's own collective call on its communicator.
   const int code = mpi().Allreduce(&local, &all, sizeof all / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
   if (code != MPI_SUCCESS) all.cannot = handle.rank;
@@ -281,6 +282,13 @@ void begin_logging(Handle& handle, const Agreement& all) {
 }
 
 }  // namespace
+
+Status bring_in_pending(const Job& job, const FileIdentity& identity, const std::string& path) {
+  std::vector<std::string> running;
+  Status brought = recover_pending(job.options().directory, identity, path, job.options().id, &running);
+  for (const std::string& line : running) complain_once(line);
+  return brought;
+}
 
 void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
   const std::vector<int> in_world = handle.ranks == 1 ? std::vector<int>(1) : ranks_of(comm);

@@ -11,4 +11,8 @@ namespace pmio {
 // handle logs where one of them is missing.
 void start_logging(Handle& handle, MPI_Comm comm, bool opened);
 
+// Before anybody writes the file that path leads to: what a dead job has left of it. Says what is in a
+// running one's log.
+Status bring_in_pending(const Job& job, const FileIdentity& identity, const std::string& path);
+
 }  // namespace pmio

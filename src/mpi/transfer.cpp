@@ -1,4 +1,4 @@
-// All reads and writes of a handle that logs.
+// All reads and writes of a handle that logs, or may be decided to.
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -9,6 +9,7 @@
 #include "mpi/errors.h"
 #include "mpi/memory.h"
 #include "mpi/pointers.h"
+#include "mpi/undecided.h"
 
 namespace pmio {
 namespace {
@@ -185,6 +186,7 @@ class SpanningCall {
 // Nothing where the call is to be handed on.
 // may_wait: for other ranks, as the call is defined.
 Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done, bool may_wait = true) {
+  if (!handle.logs) decide_for(handle, t);
   if (!handle.logs) return settle(handle, t.direction == Direction::write, t.collective);
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   const bool counts = t.collective && t.direction == Direction::write;
@@ -249,6 +251,7 @@ Answer split_begin(Handle& handle, const Transfer& transfer) {
   uint64_t done = 0;
   const Answer answer = carry_out(handle, transfer, &done);
   if (answer == MPI_SUCCESS) handle.split = done;
+  handle.split_in_library = !answer && handle.undecided;
   return answer;
 }
 
@@ -260,6 +263,7 @@ Answer split_end(Handle& handle, MPI_Status* status) {
   }
   // Not left to the library: Open MPI would crash.
   if (handle.logs) return raise_code(handle, MPI_ERR_IO);
+  handle.split_in_library = false;
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "mpi/info.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
+#include "mpi/undecided.h"
 
 namespace pmio {
 namespace {
@@ -55,6 +56,7 @@ int hand_hints_on(Handle& handle, MPI_Info info, bool* leave) {
 
 Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                      const char* datarep, MPI_Info info) {
+  decide(handle);
   if (!handle.logs) return std::nullopt;
   Result<FileView> view = is_wrong(etype, filetype, datarep) ? Result<FileView>(Status(Code::invalid, ""))
                                                              : FileView::make(disp, etype, filetype, datarep);
@@ -91,7 +93,10 @@ Answer file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_
 
 Answer file_set_atomicity(Handle& handle, int flag) {
   // Atomic mode is the library's: its locks must see every access.
-  if (!handle.logs) return std::nullopt;
+  if (!handle.logs) {
+    if (flag != 0) handle.against = "atomic mode";
+    return std::nullopt;
+  }
   // Ranks that differ must not wait for each other in different places.
   int64_t most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
   (void)handle.team.largest(most);

@@ -247,6 +247,10 @@ Status File::Impl::attach_segment(SegmentPool::Segment* segment) {
   last_end = UINT64_MAX;
   // Release: who sees the salt sees the empty cell behind it.
   shared.salt.store(writer->salt(), std::memory_order_release);
+  if (!counts_as_log && job->options.logs_in_use != nullptr) {
+    counts_as_log = true;
+    job->options.logs_in_use->fetch_add(1, std::memory_order_release);
+  }
   if (cell->cells.load(std::memory_order_relaxed) <= free_cell) {
     cell->cells.store(free_cell + 1, std::memory_order_release);
     // Release: who reads the raised count sees the cell.

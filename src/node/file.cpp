@@ -84,7 +84,10 @@ bool File::Impl::owns_undrained() const {
 
 void File::Impl::leave() {
   has_left = true;
+  // Else its log is still of interest.
+  const bool is_over = counts_as_log && is_drained_here();
   job->leave_file(*this);
+  if (is_over) job->options.logs_in_use->fetch_sub(1, std::memory_order_release);
 }
 
 Status File::drain() { return impl_->drain_log(false); }
@@ -152,6 +155,17 @@ bool File::ever_logged() const {
 
 bool File::has_more_users(int processes) const {
   return impl_->control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
+}
+
+bool File::has_few_calls(uint64_t calls, uint64_t bytes) const {
+  uint64_t had_calls = 0, had_bytes = 0;
+  {
+    const std::lock_guard lock(impl_->append_mutex);
+    had_calls = impl_->appends.calls;
+    had_bytes = impl_->appends.bytes;
+  }
+  const std::lock_guard lock(impl_->read_mutex);
+  return had_calls + impl_->reads.calls <= calls && had_bytes + impl_->reads.bytes <= bytes;
 }
 
 void File::invalidate_cache() {

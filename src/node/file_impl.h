@@ -170,6 +170,7 @@ struct File::Impl {
   uint32_t releasing = 0;              // calls of release that have found no handle left; likewise
   bool has_left = false;               // closed: the control block is not this rank's any more
   bool leaves_spare = false;           // and is kept for another file
+  bool counts_as_log = false;          // Rendezvous::logs_in_use; under append_mutex
   bool woken = false;                  // it has rested
   bool tells = false;                  // of several nodes: its times show that somebody writes
   std::atomic<bool> only_read{false};  // by all handles that there are

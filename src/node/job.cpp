@@ -341,8 +341,7 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
                                 ", and what other ranks had logged may not be in their files");
   }
   // Across nodes all ranks have it open, or are just closing it.
-  if (impl.spans_nodes() || access((impl.directory + "/file-" + key).c_str(), F_OK) != 0)
-    return std::shared_ptr<File>();
+  if (impl.spans_nodes() || !impl.medium->has("file-" + key)) return std::shared_ptr<File>();
   OpenOptions options;
   options.path = path;
   options.read_only = true;  // nothing is logged through it

@@ -69,7 +69,8 @@ struct JobOptions {
   std::function<void(const std::string&)> say = {};
   // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
   std::atomic<uint64_t>* files_logged = nullptr;
-  SharedLoss* loss = nullptr;  // Rendezvous::loss, likewise
+  SharedLoss* loss = nullptr;                    // Rendezvous::loss, likewise
+  std::atomic<uint64_t>* logs_in_use = nullptr;  // Rendezvous::logs_in_use, likewise
 };
 
 class File;

@@ -13,6 +13,7 @@
 namespace pmio {
 
 constexpr size_t kLargestSegment = 64 << 20;
+constexpr size_t kFirstSegment = 1 << 20;
 constexpr size_t kSegmentUnit = 64 << 10;
 // Each segment that the writer takes wakes the thread that touches the next.
 constexpr uint32_t kAhead = 2;
@@ -63,7 +64,9 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked() {
   PMIO_TRY(require_room_locked());
   auto segment = std::make_unique<Segment>();
   segment->slot = static_cast<uint32_t>(segments_.size());
-  auto region = medium_.create(segment_name(rank_, segment->slot), segment_bytes_);
+  // A rank that writes little needs no more, and to reserve a whole one takes milliseconds.
+  const size_t bytes = segments_.empty() ? std::min(kFirstSegment, segment_bytes_) : segment_bytes_;
+  auto region = medium_.create(segment_name(rank_, segment->slot), bytes);
   if (!region.ok()) {
     // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
     const Code code = region.status().code();
@@ -176,14 +179,22 @@ uint32_t SegmentPool::in_use() const {
       std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
 }
 
+uint32_t SegmentPool::whole_in_use() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [this](const auto& segment) {
+    return segment->busy && is_whole(*segment);
+  }));
+}
+
 uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
-  return in_use() > without_data + 1 ? kAhead : 0;
+  return whole_in_use() > without_data + 1 ? kAhead : 0;
 }
 
 bool SegmentPool::wants_attention() const {
   std::lock_guard lock(mutex_);
   uint32_t ready = 0, used = 0;
   for (const auto& segment : segments_) {
+    if (!is_whole(*segment)) continue;
     if (segment->busy) used++;
     if (!segment->busy && segment->warm) ready++;
   }
@@ -201,7 +212,7 @@ void SegmentPool::prefault(uint32_t ahead) {
         if (segment->vacant) {
           vacant = segment.get();
         } else if (segment->warm) {
-          ready++;
+          ready += is_whole(*segment) ? 1 : 0;
         } else {
           cold = segment.get();
         }

@@ -59,12 +59,12 @@ class SegmentPool {
   // Since the last call a segment was wanted that would have brought the job near to a limit of its memory.
   bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
 
-  size_t segment_bytes() const { return segment_bytes_; }
+  size_t segment_bytes() const { return segment_bytes_; }  // but of the first one, which may be smaller
   uint32_t limit() const { return limit_; }
   uint32_t in_use() const;
   uint32_t free() const;  // that have memory
   uint32_t with_memory() const;
-  // How many segments to have ready: none before one is full, so that a small program touches little.
+  // How many whole segments to have ready: none before one is full, so that a small program touches little.
   // without_data: so many of those in use hold none.
   uint32_t wanted_ahead(uint32_t without_data) const;
   // Whether the background thread has something to do for it before its next look.
@@ -81,6 +81,8 @@ class SegmentPool {
   Result<Segment*> reserve_locked(Segment* segment);
   uint32_t with_memory_locked() const;
   uint32_t usable_locked() const;  // of them those that are not kept
+  bool is_whole(const Segment& segment) const { return segment.region->size_bytes() == segment_bytes_; }
+  uint32_t whole_in_use() const;
   void release_locked(Segment* segment);
   Medium& medium_;
   const uint32_t rank_;

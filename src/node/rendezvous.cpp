@@ -21,7 +21,8 @@ constexpr size_t kSaid = 256;  // texts that are remembered
 
 struct Rendezvous::Memory {
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
-  alignas(64) pthread_mutex_t mutex;               // robust, process-shared; guards the rest
+  std::atomic<uint64_t> logs_in_use;
+  alignas(64) pthread_mutex_t mutex;  // robust, process-shared; guards the rest
   SharedLoss loss;
   std::atomic<uint64_t> said[kSaid];  // of what was said, a hash each; 0: none. Guarded by nothing
   JobPlace place;                     // of inode 0: nobody has said
@@ -76,6 +77,7 @@ void Rendezvous::remove_name(uint64_t job) { shm_unlink(name_of(job).c_str()); }
 Rendezvous::~Rendezvous() { munmap(memory_, sizeof(Memory)); }
 
 std::atomic<uint64_t>& Rendezvous::files_logged() { return memory_->files_logged; }
+std::atomic<uint64_t>& Rendezvous::logs_in_use() { return memory_->logs_in_use; }
 
 SharedLoss& Rendezvous::loss() { return memory_->loss; }
 

@@ -36,6 +36,9 @@ class Rendezvous {
   // So who learns that a write has returned, by whatever means, reads the raised count; who then looks for
   // logs finds that file's. And who found no log of a file need not look again while the count is the same.
   std::atomic<uint64_t>& files_logged();
+  // How many logs there are of a rank and a file: from before the rank's first call that logs to it returns,
+  // until it has closed it and all is in the file. 0: what is in the files is all that there is.
+  std::atomic<uint64_t>& logs_in_use();
 
   SharedLoss& loss();
 

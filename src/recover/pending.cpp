@@ -70,6 +70,11 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
 
 }  // namespace
 
+bool has_other_jobs(const std::string& directory, uint64_t own_job) {
+  const auto names = other_jobs(directory, job_name(own_job));
+  return !names.ok() || !names.value().empty();
+}
+
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
                        uint64_t own_job, std::vector<std::string>* running) {
   try {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,6 +28,11 @@ struct Stamp {
 
 // A change within the same tick of the file system's clock would not show.
 constexpr uint64_t kMostTickNs = 100'000'000;
+uint64_t tick_ns(std::string_view file_system) {
+  timespec kernels{};
+  if (!is_local(file_system) || clock_getres(CLOCK_REALTIME_COARSE, &kernels) != 0) return kMostTickNs;
+  return std::min(kMostTickNs, 2 * static_cast<uint64_t>(kernels.tv_nsec));
+}
 
 std::optional<Stamp> stamp_of(const std::string& directory) {
   struct stat facts;
@@ -35,9 +41,9 @@ std::optional<Stamp> stamp_of(const std::string& directory) {
 }
 
 bool shows_changes(const std::string& directory, const Stamp& stamp) {
-  if (stamp.changed_ns + kMostTickNs > realtime_ns()) return false;
   const FileDescriptor opened(open(directory.c_str(), O_PATH | O_CLOEXEC));
-  return opened.ok() && tells_of_writes(file_system_of(opened.get()));
+  const std::string file_system = opened.ok() ? file_system_of(opened.get(), stamp.device) : std::string();
+  return tells_of_writes(file_system) && stamp.changed_ns + tick_ns(file_system) <= realtime_ns();
 }
 
 struct Known {

@@ -132,5 +132,7 @@ Result<RecoverReport> recover(const RecoverOptions& options);
 // runs and has bytes of the file in its log: nobody else sees these before it drains them.
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
                        uint64_t own_job, std::vector<std::string>* running = nullptr);
+// Whether there may be anything for recover_pending to look at.
+bool has_other_jobs(const std::string& directory, uint64_t own_job);
 
 }  // namespace pmio

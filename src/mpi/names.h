@@ -1,0 +1,23 @@
+// What file a name that a program gives to MPI_File_open means. Threads: any.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "drain/target.h"
+
+namespace pmio {
+
+// The name of the file that the library opens or has opened; empty where that cannot be told. Newer versions
+// of ROMIO know the prefixes in lower case only, older ones and Intel's in any; Open MPI's OMPIO opens a file
+// of the literal name.
+std::string without_prefix(const std::string& name);
+
+// Absolute, the directory's links resolved, so that a name means the same file after a chdir. Empty where the
+// directory cannot be resolved, or the name is that of no one file.
+std::string absolute_path(const std::string& filename);
+
+// Nothing where none is there.
+std::optional<FileIdentity> identity_at(const std::string& path);
+
+}  // namespace pmio

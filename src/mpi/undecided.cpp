@@ -1,0 +1,151 @@
+#include "mpi/undecided.h"
+
+#include <atomic>
+#include <utility>
+
+#include "base/device_memory.h"
+#include "mpi/errors.h"
+#include "mpi/names.h"
+#include "mpi/next_functions.h"
+#include "mpi/process.h"
+#include "mpi/start_logging.h"
+#include "recover/recover.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint32_t kRow = 8;         // so many small ones, and the next is expected to be small
+constexpr uint32_t kLookAgain = 32;  // of those of all ranks, one of so many is not
+constexpr uint32_t kFewCalls = 4;
+constexpr uint64_t kFewBytes = 64 << 10;
+
+// What has been seen of the files of one kind. Of those of all ranks: the same on each.
+struct Seen {
+  std::atomic<uint32_t> small{0};  // one behind the other
+  std::atomic<uint32_t> opened{0};
+};
+
+Seen& seen(Opener opener) {
+  static Seen alone, together;
+  return opener == Opener::alone ? alone : together;
+}
+
+// The same on all ranks of the communicator.
+Opener opener_of(const Handle& handle, MPI_Comm comm) {
+  const Process& process = Process::instance();
+  if (process.spans_nodes() || process.threads_at_once()) return Opener::other;
+  if (handle.ranks == 1) return Opener::alone;
+  int result = MPI_UNEQUAL;
+  const bool known = mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS;
+  const bool is_all = known && (result == MPI_IDENT || result == MPI_CONGRUENT);
+  return is_all && process.all_automatic() ? Opener::together : Opener::other;
+}
+
+bool expects_small(Opener opener) {
+  if (opener == Opener::other) return false;
+  Seen& all = seen(opener);
+  if (all.small.load(std::memory_order_relaxed) < kRow) return false;
+  return opener == Opener::alone || all.opened.fetch_add(1, std::memory_order_relaxed) % kLookAgain != 0;
+}
+
+// Why this rank could not log the file, if all were to; of all ranks' files known to this one alone.
+std::string reason_against(const Handle& handle) {
+  if (handle.hints.mode == Mode::off) return "pmio_mode=off";
+  if ((handle.amode & MPI_MODE_SEQUENTIAL) != 0) return "MPI_MODE_SEQUENTIAL";
+  // Where its shared pointer begins only the library knows.
+  if ((handle.amode & MPI_MODE_APPEND) != 0) return "small, and appended to";
+  return {};
+}
+
+// Nobody writes before all have come to the library's open, and this rank has not yet.
+Status bring_in_before(const Handle& handle, const char* filename) {
+  const Job* job = Process::instance().joined();
+  if (handle.rank != 0 || job == nullptr) return {};
+  const JobOptions& options = job->options();
+  if (!has_other_jobs(options.directory, options.id)) return {};
+  const std::string path = absolute_path(filename);
+  const std::optional<FileIdentity> identity = identity_at(path);
+  return identity ? bring_in_pending(*job, *identity, path) : Status();
+}
+
+uint64_t bytes_of(const Transfer& transfer) {
+  MPI_Count size = 0;
+  if (transfer.count <= 0 || transfer.datatype == MPI_DATATYPE_NULL ||
+      mpi().Type_size_x(transfer.datatype, &size) != MPI_SUCCESS || size < 0)
+    return 0;
+  return static_cast<uint64_t>(size) * static_cast<uint64_t>(transfer.count);
+}
+
+void start(Handle& handle) {
+  MPI_Offset position = 0;
+  if (next_functions.File_get_position.next()(handle.real, &position) != MPI_SUCCESS)
+    handle.against = "its pointer cannot be told";
+  if (handle.against.empty()) handle.path = absolute_path(handle.name);
+  start_logging(handle, handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm(), true);
+  if (handle.logs) handle.position = position;
+}
+
+}  // namespace
+
+bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename) {
+  handle.opener = opener_of(handle, comm);
+  if (!expects_small(handle.opener)) return false;
+  std::string against = reason_against(handle);
+  if (handle.opener == Opener::alone && (handle.hints.mode != Mode::automatic || !against.empty()))
+    return false;
+  handle.against = std::move(against);
+  handle.undecided = true;
+  const Status brought = bring_in_before(handle, filename);
+  if (brought.ok()) return true;
+  complain_once(brought.message() + "; the program runs on without the log");
+  handle.against = "a dead job's log of it is left";
+  return true;
+}
+
+void go_on_undecided(Handle& handle) {
+  // As the program gave it, where that needs no question to the file system.
+  handle.path = handle.name.starts_with('/') ? handle.name : absolute_path(handle.name);
+  handle.identity = identity_at(handle.path);
+}
+
+void decide(Handle& handle) {
+  if (!handle.undecided || handle.split_in_library) return;
+  handle.undecided = false;
+  handle.was_undecided = true;
+  DeviceMemory::look_for_libraries();
+  start(handle);
+  Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
+}
+
+void decide_for(Handle& handle, const Transfer& transfer) {
+  if (!handle.undecided) return;
+  const bool alone = handle.opener == Opener::alone;
+  const bool all_come = alone || transfer.collective;
+  if (transfer.pointer == Pointer::shared) {
+    // The library's pointer has moved, which pmio's would have to follow.
+    if (!all_come) handle.against = "small, and its shared pointer used";
+    return all_come ? decide(handle) : void();
+  }
+  if (!all_come) return;
+  handle.calls_undecided++;
+  if (handle.calls_undecided > kFewCalls || (alone && bytes_of(transfer) > kFewBytes)) decide(handle);
+}
+
+void note_undecided(const Handle& handle) {
+  Process& process = Process::instance();
+  process.note_file(handle.path.empty() ? handle.name : handle.path,
+                    handle.against.empty() ? "small, like those before" : handle.against);
+  if (Job* job = process.joined()) count(job->counters().files_passed_through);
+}
+
+void note_size(const Handle& handle, bool small) {
+  if (handle.opener == Opener::other) return;
+  std::atomic<uint32_t>& row = seen(handle.opener).small;
+  row.store(small ? row.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
+}
+
+bool is_small(const Handle& handle) {
+  return !handle.was_undecided && handle.logs && handle.file->has_few_calls(kFewCalls, kFewBytes);
+}
+
+}  // namespace pmio

@@ -1,0 +1,38 @@
+// Files that are expected to be small, because the last ones were: the log gives them nothing, and to open it
+// for each costs more than the file (docs/decisions/0021-many-small-files.md). Such a handle is the library's
+// at first, as one that does not log. It is decided whether it logs when it has had more than a few calls, or
+// one that is better not left to the library.
+//
+// Of files that one rank opens alone, and of those that all ranks of the job open together: these decide, all
+// alike and without a message, by what they have counted alike. So they need calls of all of them, and of a
+// file that is only written independently they never learn that it is large. Therefore one of so many is
+// opened to be logged at once.
+//
+// Threads: not used where threads may be in MPI at the same time.
+#pragma once
+
+#include "mpi/calls.h"
+#include "mpi/handle.h"
+
+namespace pmio {
+
+// Before the library's open, on each rank of it: whether the handle's file is expected to be small. Then what
+// a dead job has left of it is in the file.
+bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename);
+
+// Behind the library's open of such a handle.
+void go_on_undecided(Handle& handle);
+
+// Before a call. The first also where it is one of few; what decides it is that call's.
+void decide_for(Handle& handle, const Transfer& transfer);
+// All ranks of the handle are in a call. Nothing where it has been decided.
+void decide(Handle& handle);
+
+// When it is closed.
+void note_undecided(const Handle& handle);
+// When a handle is closed that has been decided: whether all its ranks have found the file small.
+void note_size(const Handle& handle, bool small);
+// As far as this rank knows.
+bool is_small(const Handle& handle);
+
+}  // namespace pmio
