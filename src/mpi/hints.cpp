@@ -201,9 +201,9 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
 
 // Asked at each open, where there may be hundreds of variables and none of pmio's.
 static bool any_in_environment() {
-  constexpr std::string_view kPrefix = "PMIO_";
+  constexpr std::string_view kOwn = "PMIO_";
   for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
-    if (std::strncmp(*variable, kPrefix.data(), kPrefix.size()) == 0) return true;
+    if (std::strncmp(*variable, kOwn.data(), kOwn.size()) == 0) return true;
   return false;
 }
 

@@ -6,7 +6,7 @@ find_package(Threads REQUIRED)
 
 foreach(tag IN LISTS tags)
   foreach(program IN ITEMS threads many_files names deleted error_handlers failed_opens device_buffers handed_on beside resized
-      largest sessions spawned hints)
+      largest sessions spawned hints undecided)
     add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
     target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program Threads::Threads ${CMAKE_DL_LIBS})
     set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
@@ -23,7 +23,7 @@ foreach(tag IN LISTS tags)
     # Fewer segments in the log than threads.
     pmio_add_script_test(threads.${level} ${tag} compare_runs.py --log-size 64K --program threads ${level} ${plain})
   endforeach()
-  foreach(program IN ITEMS names deleted handed_on resized hints)
+  foreach(program IN ITEMS names deleted handed_on resized hints undecided)
     pmio_add_script_test(${program} ${tag} compare_runs.py --program ${program})
   endforeach()
   # MPICH's library of the standard ABI ends such a program itself: what it gives is not MPI_FILE_NULL.

@@ -1,0 +1,140 @@
+/* Files behind small ones: the MPI library has them until they turn out not to be small. They are written and
+ * read on both sides of that moment, by one rank alone and by all together, by all kinds of pointers, and the
+ * files stay in DIRECTORY. Usage: undecided DIRECTORY */
+#include "checks.h"
+
+enum { SMALL = 10, TURNS = 8 };
+
+static MPI_Comm comm;
+static int together, logs;
+
+static const char* name_of(const char* kind, int number) {
+  char name[256];
+  snprintf(name, sizeof name, "%s-%s-%d-%d", together ? "all" : "own", kind, together ? 0 : rank, number);
+  return path_of(name);
+}
+
+static MPI_File opened(const char* kind, int number, int more) {
+  MPI_File file;
+  check(MPI_File_open(comm, name_of(kind, number), MPI_MODE_CREATE | MPI_MODE_RDWR | more, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS,
+        "open");
+  return file;
+}
+
+static void closed(MPI_File file) { check(MPI_File_close(&file) == MPI_SUCCESS, "close"); }
+
+static int place(int turn) { return together ? turn * ranks + rank : turn; }
+
+static void write_turn(MPI_File file, int turn) {
+  const int value = 1000 * turn + rank;
+  check(MPI_File_write_at_all(file, 4 * place(turn), &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write_at_all");
+}
+
+static void small_ones(void) {
+  for (int number = 0; number < SMALL; number++) {
+    MPI_File file = opened("small", number, 0);
+    write_turn(file, 0);
+    closed(file);
+  }
+}
+
+/* Where it has decided itself, a file says so. */
+static void expect(MPI_File file, int logged, const char* what) {
+  if (logs) check(is_logged(file) == logged, what);
+}
+
+static void explicit_offsets(void) {
+  MPI_File file = opened("explicit", 0, 0);
+  write_turn(file, 0);
+  expect(file, 0, "one small call decides nothing");
+  for (int turn = 1; turn < TURNS; turn++) write_turn(file, turn);
+  expect(file, 1, "many calls are logged");
+  for (int turn = 0; turn < TURNS; turn++)
+    check(read_int(file, place(turn)) == 1000 * turn + rank, "what is read back");
+  closed(file);
+}
+
+/* The individual pointer goes on where the library had it. */
+static void individual_pointer(void) {
+  MPI_File file = opened("individual", 0, 0);
+  check(MPI_File_seek(file, 40 * rank * TURNS, MPI_SEEK_SET) == MPI_SUCCESS, "seek");
+  for (int turn = 0; turn < TURNS; turn++)
+    check(MPI_File_write_all(file, &turn, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_all");
+  MPI_Offset end = 0;
+  MPI_File_get_position(file, &end);
+  check(end == 40 * rank * TURNS + 4 * TURNS, "the individual pointer");
+  closed(file);
+}
+
+static void shared_pointer(void) {
+  MPI_File file = opened("shared", 0, 0);
+  write_turn(file, 0);
+  for (int turn = 1; turn < 4; turn++)
+    check(MPI_File_write_ordered(file, &turn, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_ordered");
+  expect(file, 1, "the shared pointer decides");
+  closed(file);
+}
+
+static void view(void) {
+  MPI_File file = opened("view", 0, 0);
+  write_turn(file, 0);
+  check(MPI_File_set_view(file, 400, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS, "set_view");
+  expect(file, 1, "a view decides");
+  int value = rank;
+  check(MPI_File_write_at_all(file, rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "in a view");
+  closed(file);
+}
+
+static void split(void) {
+  MPI_File file = opened("split", 0, 0);
+  for (int turn = 0; turn < TURNS; turn++) {
+    check(MPI_File_write_at_all_begin(file, 4 * place(turn), &turn, 1, MPI_INT) == MPI_SUCCESS, "begin");
+    check(MPI_File_write_at_all_end(file, &turn, MPI_STATUS_IGNORE) == MPI_SUCCESS, "end");
+  }
+  expect(file, 1, "split calls count, too");
+  closed(file);
+}
+
+/* Two handles of one file, of which only the one turns out to be large. */
+static void two_handles(void) {
+  MPI_File first = opened("two", 0, 0), second = opened("two", 0, 0);
+  for (int turn = 0; turn < TURNS; turn++) write_turn(first, turn);
+  MPI_Barrier(comm);
+  check(read_int(second, place(TURNS - 1)) == 1000 * (TURNS - 1) + rank, "what the other handle has logged");
+  write_turn(second, 0);
+  MPI_Barrier(comm);
+  check(read_int(first, place(0)) == rank, "what the other handle has written");
+  closed(first);
+  closed(second);
+}
+
+static void append(void) {
+  MPI_File file = opened("append", 0, MPI_MODE_APPEND);
+  write_turn(file, 0);
+  if (!together) expect(file, 1, "who appends alone is logged at once");
+  for (int turn = 1; turn < TURNS; turn++) write_turn(file, turn);
+  closed(file);
+}
+
+static void on(MPI_Comm opener, int all) {
+  static void (*const kinds[])(void) = {
+      explicit_offsets, individual_pointer, shared_pointer, view, split, two_handles, append};
+  comm = opener;
+  together = all;
+  for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+    small_ones();
+    kinds[kind]();
+  }
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  directory = argv[1];
+  logs = getenv("PMIO_DIR") != NULL;
+  on(MPI_COMM_SELF, 0);
+  on(MPI_COMM_WORLD, 1);
+  return conclude();
+}
