@@ -120,7 +120,6 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   mine[PMIO_VOTE_ACROSS_NODES] = static_cast<int>(hints.across_nodes);
   mine[PMIO_VOTE_SINGLE_CALLS] = threads_at_once ? 0 : 1;
   mine[PMIO_VOTE_LESS_STATISTICS] = -hints.stats;
-  mine[PMIO_VOTE_AUTOMATIC] = hints.mode == Mode::automatic ? 1 : 0;
   {
     // One of these ranks has pmio, mostly, where others have not and will never come.
     std::optional<Pulse> notice;
@@ -130,7 +129,6 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
   threads_at_once_ = all[PMIO_VOTE_SINGLE_CALLS] == 0;
   stats_level_ = -all[PMIO_VOTE_LESS_STATISTICS];
-  all_automatic_ = all[PMIO_VOTE_AUTOMATIC] != 0;
   const bool may_log = all[PMIO_VOTE_MAY_LOG] != 0;
   why_not_ = may_log ? "PMIO_ACROSS_NODES=off" : off ? "PMIO_MODE=off" : "other ranks run without pmio";
   return may_log;

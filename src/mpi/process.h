@@ -63,8 +63,6 @@ class Process {
   MPI_Comm comm() const { return comm_; }
   // Whether threads may make calls at the same time (MPI_THREAD_MULTIPLE): on each rank in another order.
   bool threads_at_once() const { return threads_at_once_; }
-  // Whether pmio_mode is automatic on all ranks, as far as the site and the environment say.
-  bool all_automatic() const { return all_automatic_; }
 
   // Joins at the first call, with what these hints say; later hints cannot change the job any more. Where
   // that fails, it fails for good.
@@ -102,7 +100,6 @@ class Process {
   bool can_log_ = false;
   bool spans_nodes_ = false;
   bool threads_at_once_ = false;
-  bool all_automatic_ = false;
   AcrossNodes across_nodes_ = AcrossNodes::off;  // the least that any rank wants
   int stats_level_ = 0;                          // that all ranks know of, as MPI_Init has returned
   const char* why_not_ = "";                     // where nothing can be logged

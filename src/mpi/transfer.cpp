@@ -186,7 +186,7 @@ class SpanningCall {
 // Nothing where the call is to be handed on.
 // may_wait: for other ranks, as the call is defined.
 Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done, bool may_wait = true) {
-  if (!handle.logs) decide_for(handle, t);
+  if (!handle.logs) decide_for(handle, t, may_wait);
   if (!handle.logs) return settle(handle, t.direction == Direction::write, t.collective);
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   const bool counts = t.collective && t.direction == Direction::write;

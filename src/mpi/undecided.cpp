@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/device_memory.h"
+#include "mpi/agree.h"
 #include "mpi/errors.h"
 #include "mpi/names.h"
 #include "mpi/next_functions.h"
@@ -37,24 +38,27 @@ Opener opener_of(const Handle& handle, MPI_Comm comm) {
   if (handle.ranks == 1) return Opener::alone;
   int result = MPI_UNEQUAL;
   const bool known = mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS;
-  const bool is_all = known && (result == MPI_IDENT || result == MPI_CONGRUENT);
-  return is_all && process.all_automatic() ? Opener::together : Opener::other;
+  return known && (result == MPI_IDENT || result == MPI_CONGRUENT) ? Opener::together : Opener::other;
 }
 
-bool expects_small(Opener opener) {
-  if (opener == Opener::other) return false;
-  Seen& all = seen(opener);
+// Not where the log outlives a power failure, which then every write that returned is to do. Of one that
+// appends only the library knows where its shared pointer begins.
+bool may_wait_and_see(const Handle& handle) {
+  Job* job = Process::instance().joined();
+  return job != nullptr && job->medium().kind() == MediumKind::tmpfs &&
+         handle.hints.mode == Mode::automatic &&
+         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0;
+}
+
+// Collective, the same on all ranks: what is known of earlier files is, and hints need not be.
+bool all_expect_small(const Handle& handle, MPI_Comm comm) {
+  if (handle.opener == Opener::other) return false;
+  Seen& all = seen(handle.opener);
   if (all.small.load(std::memory_order_relaxed) < kRow) return false;
-  return opener == Opener::alone || all.opened.fetch_add(1, std::memory_order_relaxed) % kLookAgain != 0;
-}
-
-// Why this rank could not log the file, if all were to; of all ranks' files known to this one alone.
-std::string reason_against(const Handle& handle) {
-  if (handle.hints.mode == Mode::off) return "pmio_mode=off";
-  if ((handle.amode & MPI_MODE_SEQUENTIAL) != 0) return "MPI_MODE_SEQUENTIAL";
-  // Where its shared pointer begins only the library knows.
-  if ((handle.amode & MPI_MODE_APPEND) != 0) return "small, and appended to";
-  return {};
+  const bool mine = may_wait_and_see(handle);
+  if (handle.opener == Opener::alone) return mine;
+  if (all.opened.fetch_add(1, std::memory_order_relaxed) % kLookAgain == 0) return false;
+  return on_all_ranks(mine, comm);
 }
 
 // Nobody writes before all have come to the library's open, and this rank has not yet.
@@ -89,11 +93,7 @@ void start(Handle& handle) {
 
 bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename) {
   handle.opener = opener_of(handle, comm);
-  if (!expects_small(handle.opener)) return false;
-  std::string against = reason_against(handle);
-  if (handle.opener == Opener::alone && (handle.hints.mode != Mode::automatic || !against.empty()))
-    return false;
-  handle.against = std::move(against);
+  if (!all_expect_small(handle, comm)) return false;
   handle.undecided = true;
   const Status brought = bring_in_before(handle, filename);
   if (brought.ok()) return true;
@@ -117,7 +117,7 @@ void decide(Handle& handle) {
   Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
 }
 
-void decide_for(Handle& handle, const Transfer& transfer) {
+void decide_for(Handle& handle, const Transfer& transfer, bool may_wait) {
   if (!handle.undecided) return;
   const bool alone = handle.opener == Opener::alone;
   const bool all_come = alone || transfer.collective;
@@ -128,7 +128,8 @@ void decide_for(Handle& handle, const Transfer& transfer) {
   }
   if (!all_come) return;
   handle.calls_undecided++;
-  if (handle.calls_undecided > kFewCalls || (alone && bytes_of(transfer) > kFewBytes)) decide(handle);
+  const bool large = handle.calls_undecided > kFewCalls || (alone && bytes_of(transfer) > kFewBytes);
+  if (large && (alone || may_wait)) decide(handle);
 }
 
 void note_undecided(const Handle& handle) {
@@ -145,7 +146,8 @@ void note_size(const Handle& handle, bool small) {
 }
 
 bool is_small(const Handle& handle) {
-  return !handle.was_undecided && handle.logs && handle.file->has_few_calls(kFewCalls, kFewBytes);
+  if (handle.was_undecided || !handle.logs || !may_wait_and_see(handle)) return false;
+  return handle.file->has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 
 }  // namespace pmio

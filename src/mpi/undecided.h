@@ -3,10 +3,10 @@
 // at first, as one that does not log. It is decided whether it logs when it has had more than a few calls, or
 // one that is better not left to the library.
 //
-// Of files that one rank opens alone, and of those that all ranks of the job open together: these decide, all
-// alike and without a message, by what they have counted alike. So they need calls of all of them, and of a
-// file that is only written independently they never learn that it is large. Therefore one of so many is
-// opened to be logged at once.
+// Of files that one rank opens alone, and of those that all ranks of the job open together: these agree at
+// the open, and decide later without a message, by what they have counted alike. So they need collective
+// calls, and of a file that is only written independently they never learn that it is large. Therefore what
+// was written independently is not called small, and one file of so many is opened to be logged at once.
 //
 // Threads: not used where threads may be in MPI at the same time.
 #pragma once
@@ -16,15 +16,15 @@
 
 namespace pmio {
 
-// Before the library's open, on each rank of it: whether the handle's file is expected to be small. Then what
-// a dead job has left of it is in the file.
+// Before the library's open, collective, the same on all ranks: whether the handle's file is expected to be
+// small. Then what a dead job has left of it is in the file.
 bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename);
 
 // Behind the library's open of such a handle.
 void go_on_undecided(Handle& handle);
 
-// Before a call. The first also where it is one of few; what decides it is that call's.
-void decide_for(Handle& handle, const Transfer& transfer);
+// Before a call. may_wait: for the other ranks, which come to it too; else a later call decides.
+void decide_for(Handle& handle, const Transfer& transfer, bool may_wait);
 // All ranks of the handle are in a call. Nothing where it has been decided.
 void decide(Handle& handle);
 

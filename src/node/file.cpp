@@ -157,10 +157,11 @@ bool File::has_more_users(int processes) const {
   return impl_->control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
 }
 
-bool File::has_few_calls(uint64_t calls, uint64_t bytes) const {
+bool File::has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const {
   uint64_t had_calls = 0, had_bytes = 0;
   {
     const std::lock_guard lock(impl_->append_mutex);
+    if (collective && impl_->appends.collective != impl_->appends.calls) return false;
     had_calls = impl_->appends.calls;
     had_bytes = impl_->appends.bytes;
   }

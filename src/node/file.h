@@ -178,7 +178,8 @@ class File {
   // Drains if the log fills (`filling`), or one of these times is over. Called by the background thread only.
   void background_drain(bool filling, const DrainTimes& times);
   // No more calls and bytes than that, of this process, written or read, since it has the file open.
-  bool has_few_calls(uint64_t calls, uint64_t bytes) const;
+  // collective: and all that write are.
+  bool has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const;
   // Whether one of this rank's segments was taken for a call without data, and holds none yet. Any thread.
   bool has_table_only() const;
 

@@ -11,7 +11,6 @@ enum {
   PMIO_VOTE_ACROSS_NODES,    /* AcrossNodes; 0: not at all */
   PMIO_VOTE_SINGLE_CALLS,    /* 0: threads make calls at once */
   PMIO_VOTE_LESS_STATISTICS, /* the level of statistics, negative */
-  PMIO_VOTE_AUTOMATIC,       /* 0: files are logged, or not, whatever they are like */
   PMIO_VOTES
 };
 

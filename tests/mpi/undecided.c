@@ -3,7 +3,7 @@
  * files stay in DIRECTORY. Usage: undecided DIRECTORY */
 #include "checks.h"
 
-enum { SMALL = 10, TURNS = 8 };
+enum { SMALL = 10, TURNS = 8, LOOKS_AGAIN = 32 };
 
 static MPI_Comm comm;
 static int together, logs;
@@ -97,6 +97,54 @@ static void split(void) {
   closed(file);
 }
 
+/* Calls that may not wait for other ranks do not: the second rank begins when the first has called them all.
+ */
+static void nonblocking(void) {
+  MPI_File file = opened("nonblocking", 0, 0);
+  static int values[TURNS];
+  MPI_Request requests[TURNS];
+  int token = 0;
+  if (together && rank == 1) MPI_Recv(&token, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+  for (int turn = 0; turn < TURNS; turn++) {
+    values[turn] = 1000 * turn + rank;
+    check(MPI_File_iwrite_at_all(file, 4 * place(turn), &values[turn], 1, MPI_INT, &requests[turn]) ==
+              MPI_SUCCESS,
+          "iwrite_at_all");
+  }
+  if (together && rank == 0 && ranks > 1) MPI_Send(&token, 1, MPI_INT, 1, 0, comm);
+  check(MPI_Waitall(TURNS, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "waitall");
+  write_turn(file, TURNS);
+  expect(file, 1, "nonblocking calls count, too");
+  for (int turn = 0; turn <= TURNS; turn++)
+    check(read_int(file, place(turn)) == 1000 * turn + rank, "what is read back");
+  closed(file);
+}
+
+/* Who asks for the log gets it, in whatever order ranks say so. */
+static void asked_for(void) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  if (rank == 0) MPI_Info_set(info, "pmio_mode", "log");
+  MPI_File file;
+  check(MPI_File_open(comm, name_of("asked", 0), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file) == MPI_SUCCESS,
+        "open");
+  MPI_Info_free(&info);
+  if (together || rank == 0) expect(file, 1, "pmio_mode=log is logged at once");
+  write_turn(file, 0);
+  closed(file);
+}
+
+/* What was small and written independently tells nothing of the next, when one of them has been logged. */
+static void independent(void) {
+  for (int number = 0; number <= LOOKS_AGAIN; number++) {
+    MPI_File file = opened("independent", number, 0);
+    check(MPI_File_write_at(file, 4 * place(0), &rank, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+          "write_at");
+    if (together && number == LOOKS_AGAIN) expect(file, 1, "independent writes are logged");
+    closed(file);
+  }
+}
+
 /* Two handles of one file, of which only the one turns out to be large. */
 static void two_handles(void) {
   MPI_File first = opened("two", 0, 0), second = opened("two", 0, 0);
@@ -113,14 +161,15 @@ static void two_handles(void) {
 static void append(void) {
   MPI_File file = opened("append", 0, MPI_MODE_APPEND);
   write_turn(file, 0);
-  if (!together) expect(file, 1, "who appends alone is logged at once");
+  expect(file, 1, "who appends is logged at once");
   for (int turn = 1; turn < TURNS; turn++) write_turn(file, turn);
   closed(file);
 }
 
 static void on(MPI_Comm opener, int all) {
   static void (*const kinds[])(void) = {
-      explicit_offsets, individual_pointer, shared_pointer, view, split, two_handles, append};
+      explicit_offsets, individual_pointer, shared_pointer, view,      split,
+      nonblocking,      two_handles,        append,         asked_for, independent};
   comm = opener;
   together = all;
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
