@@ -13,8 +13,6 @@
 namespace pmio {
 namespace {
 
-uint64_t place_of(uint32_t slot, uint64_t segment_bytes) { return kCopyTableBytes + slot * segment_bytes; }
-
 // Of a part of the memory.
 class CopyRegion final : public Region {
  public:
@@ -46,7 +44,7 @@ LogCopies::~LogCopies() {
   if (table_ != nullptr) munmap(table_, kCopyTableBytes);
 }
 
-Status LogCopies::make(size_t segment_bytes) {
+Status LogCopies::make() {
   if (table_ != nullptr) return {};
   FileDescriptor memory = out_of_the_way(FileDescriptor(memfd_create("pmio-log", MFD_CLOEXEC)));
   if (!memory.ok()) return Status::from_errno(errno, "cannot make memory for copies of the log");
@@ -57,7 +55,6 @@ Status LogCopies::make(size_t segment_bytes) {
   void* address = mmap(nullptr, kCopyTableBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) return Status::from_errno(errno, "cannot map copies of the log");
   table_ = static_cast<CopyTable*>(address);
-  table_->segment_bytes = segment_bytes;
   memory_ = std::move(memory);
   return {};
 }
@@ -84,8 +81,8 @@ Status LogCopies::add(uint32_t slot, uint64_t salt, const Region& segment, uint3
   const uint64_t records_begin = size - uint64_t{to} * sizeof(LogRecord);
   const uint64_t records_end = size - uint64_t{from} * sizeof(LogRecord);
   PMIO_TRY(require_room(kHeaderBytes + (end - begin) + (records_end - records_begin)));
-  PMIO_TRY(make(size));
-  const uint64_t at = place_of(slot, size);
+  PMIO_TRY(make());
+  const uint64_t at = end_;
   if (at + size > largest_file_bytes())
     return Status(Code::no_space, "copies of the log are larger than 'ulimit -f'", EFBIG);
   PMIO_TRY(write(segment.data(), kHeaderBytes, at));
@@ -93,7 +90,10 @@ Status LogCopies::add(uint32_t slot, uint64_t salt, const Region& segment, uint3
   PMIO_TRY(write(segment.data() + records_begin, records_end - records_begin, at + records_begin));
   // To the end of the segment, or what is mapped would go beyond the memory.
   if (from > 0) PMIO_TRY(write(segment.data() + size - 1, 1, at + size - 1));
+  end_ = at + size;
   CopyTable::Slot& entry = table_->slots[slot];
+  entry.at = at;
+  entry.bytes = size;
   entry.records.store(to, std::memory_order_relaxed);
   entry.salt.store(salt, std::memory_order_release);
   return {};
@@ -115,7 +115,7 @@ FoundCopies::~FoundCopies() {
 }
 
 bool FoundCopies::has(uint32_t slot, uint64_t salt, uint32_t records) const {
-  // Acquire: who sees the salt sees the count, and the bytes.
+  // Acquire: who sees the salt sees the rest of the entry, and the bytes.
   return slot < kMaxSlots && table_->slots[slot].salt.load(std::memory_order_acquire) == salt &&
          table_->slots[slot].records.load(std::memory_order_relaxed) >= records;
 }
@@ -123,11 +123,11 @@ bool FoundCopies::has(uint32_t slot, uint64_t salt, uint32_t records) const {
 Result<std::unique_ptr<Region>> FoundCopies::map(uint32_t slot) const {
   if (slot >= kMaxSlots || table_->slots[slot].salt.load(std::memory_order_acquire) == 0)
     return Status(Code::io, "there is no copy", ENOENT);
-  const uint64_t size = table_->segment_bytes;
+  const CopyTable::Slot& entry = table_->slots[slot];
   void* address =
-      mmap(nullptr, size, PROT_READ, MAP_SHARED, memory_.get(), static_cast<off_t>(place_of(slot, size)));
+      mmap(nullptr, entry.bytes, PROT_READ, MAP_SHARED, memory_.get(), static_cast<off_t>(entry.at));
   if (address == MAP_FAILED) return Status::from_errno(errno, "cannot map a copy of the log");
-  return std::unique_ptr<Region>(std::make_unique<CopyRegion>(address, size));
+  return std::unique_ptr<Region>(std::make_unique<CopyRegion>(address, entry.bytes));
 }
 
 }  // namespace pmio

@@ -21,9 +21,9 @@ namespace pmio {
 struct CopyTable {
   struct Slot {
     std::atomic<uint64_t> records;  // the first that is not there
+    uint64_t at, bytes;             // where the segment begins in this memory, and its size
     std::atomic<uint64_t> salt;     // stored last; 0: there is nothing
   };
-  uint64_t segment_bytes;
   Slot slots[kMaxSlots];
 };
 constexpr size_t kCopyTableBytes = 64 << 10;  // the pages of no machine are larger
@@ -38,10 +38,11 @@ class LogCopies {
   int descriptor() const { return memory_.get(); }
 
  private:
-  Status make(size_t segment_bytes);
+  Status make();
   Status write(const std::byte* from, size_t length, uint64_t at);
   FileDescriptor memory_;
   CopyTable* table_ = nullptr;
+  uint64_t end_ = kCopyTableBytes;  // of the memory
 };
 
 // What another process, or this one, has made.

@@ -25,6 +25,7 @@ struct LostLog : testing::TestWithParam<How> {
   std::mutex mutex;
   std::multiset<std::string> said;
   std::vector<Rank> ranks;
+  uint64_t capacity = kCapacity;
 
   LostLog() { std::ofstream(path).flush(); }
 
@@ -34,7 +35,7 @@ struct LostLog : testing::TestWithParam<How> {
     options.id = std::hash<std::string>()(scratch.log_);
     options.rank = rank;
     options.ranks = of;
-    options.capacity_bytes = kCapacity;
+    options.capacity_bytes = capacity;
     options.index_bytes = scratch.index_bytes_;
     options.background = background;
     options.loss = &loss;
@@ -96,6 +97,21 @@ struct LostLog : testing::TestWithParam<How> {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 };
+
+// A rank's first segment is smaller than the others.
+TEST_P(LostLog, SegmentsOfSeveralSizesAreCopied) {
+  capacity = 64 << 20;
+  start(2, false);
+  constexpr uint64_t kPiece = 64 << 10, kPieces = 200;
+  for (uint64_t i = 0; i < kPieces; i++)
+    write(1, i * kPiece, std::string(kPiece, static_cast<char>('a' + i % 26)));
+  remove_log();
+  std::thread owner([this] { EXPECT_TRUE(ranks[1].file->drain().ok()); });
+  for (uint64_t i = 0; i < kPieces; i++)
+    EXPECT_EQ(read(0, i * kPiece, kPiece), std::string(kPiece, static_cast<char>('a' + i % 26))) << i;
+  owner.join();
+  close();
+}
 
 TEST_P(LostLog, WhatAllRanksHadLoggedComesIntoTheFile) {
   start(3, false);
