@@ -259,7 +259,7 @@ void SegmentPool::forget_free() {
     segment->vacant = true;
     segment->warm = false;
     // Where the file system cannot do it, it is there until the end of the job.
-    static_cast<void>(madvise(segment->region->data(), segment_bytes_, MADV_REMOVE));
+    static_cast<void>(madvise(segment->region->data(), segment->region->size_bytes(), MADV_REMOVE));
   }
 }
 

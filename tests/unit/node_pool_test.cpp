@@ -48,6 +48,26 @@ TEST(NodePool, ThreadsThatOpenAndCloseFilesShareALogOfFourSegments) {
   EXPECT_EQ(failures.load(), 0);
 }
 
+// The first is smaller than the others.
+TEST(NodePool, WhatIsForgottenIsTheSegmentAndNothingBehindIt) {
+  const Scratch scratch;
+  auto medium = open_medium(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  constexpr size_t kBytes = 32 << 20;
+  // The kernel maps what comes later just below what was mapped before.
+  auto behind = (*medium)->create("behind", kBytes);
+  ASSERT_TRUE(behind.ok());
+  std::byte* const data = behind.value()->data();
+  std::fill(data, data + kBytes, std::byte{1});
+  SegmentPool pool(**medium, 0, uint64_t{1} << 30);
+  auto first = pool.acquire();
+  ASSERT_TRUE(first.ok());
+  EXPECT_LT((*first)->region->size_bytes(), pool.segment_bytes());
+  pool.release(*first);
+  pool.forget_free();
+  EXPECT_EQ(std::count(data, data + kBytes, std::byte{1}), kBytes);
+}
+
 TEST(NodePool, OnlyKeptSegmentsEndTheWait) {
   const Scratch scratch;
   auto medium = open_medium(scratch.log_, Durability::none);
