@@ -4,12 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if __has_include(<sys/single_threaded.h>)  // glibc 2.32
-#include <sys/single_threaded.h>
-#else
-constexpr char __libc_single_threaded = 0;
-#endif
-
+#include "base/single_threaded.h"
 #include "base/status.h"
 
 namespace pmio {
@@ -44,7 +39,7 @@ void BiasedMutex::prepare() {
 }
 
 void BiasedMutex::prepare_if_alone() {
-  if (__libc_single_threaded != 0) prepare();
+  if (is_single_threaded()) prepare();
 }
 
 // The exchange, rather than a store: notify_all must not look for waiters before it.

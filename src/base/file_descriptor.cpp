@@ -2,9 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/select.h>
-#include <sys/single_threaded.h>
 
 #include <cerrno>
+
+#include "base/single_threaded.h"
 
 namespace pmio {
 
@@ -17,7 +18,7 @@ FileDescriptor out_of_the_way(FileDescriptor low) {
 }
 
 void make_way_if_alone() {
-  if (__libc_single_threaded == 0) return;
+  if (!is_single_threaded()) return;
   const int saved = errno;
   const FileDescriptor high = out_of_the_way(FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
   errno = saved;
