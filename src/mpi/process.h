@@ -45,6 +45,8 @@ class Process {
   // The same for a file that is opened while nothing can be logged at all.
   void note_unlogged_file(const char* name);
 
+  // Of MPI_COMM_WORLD.
+  int ranks() const { return ranks_; }
   // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
   // join_nodes comes before everything else.
   bool spans_nodes() const { return spans_nodes_; }

@@ -199,17 +199,7 @@ Agreement agree(const Handle& handle, MPI_Comm comm, const Attempt& mine) {
 
 // Only all ranks together know who else has the file open.
 bool all_ranks_of_the_job(MPI_Comm comm) {
-  int result = MPI_UNEQUAL;
-  return mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS && result != MPI_UNEQUAL;
-}
-
-// As ranks_in_world: others have a log that this job's do not see, if any.
-std::vector<int> ranks_of(MPI_Comm comm) {
-  MPI_Group group = MPI_GROUP_NULL;
-  mpi().Comm_group(comm, &group);
-  std::vector<int> in_world = ranks_in_world(group);
-  mpi().Group_free(&group);
-  return in_world;
+  return members_in_world(comm).size() == static_cast<size_t>(Process::instance().ranks());
 }
 
 Team::Members members_of(const std::vector<int>& in_world, int rank) {
@@ -291,7 +281,7 @@ Status bring_in_pending(const Job& job, const FileIdentity& identity, const std:
 }
 
 void start_logging(Handle& handle, MPI_Comm comm, bool opened) {
-  const std::vector<int> in_world = handle.ranks == 1 ? std::vector<int>(1) : ranks_of(comm);
+  const std::vector<int> in_world = handle.ranks == 1 ? std::vector<int>(1) : members_in_world(comm);
   handle.why_not = "ranks of another MPI_COMM_WORLD";
   if (in_world.empty()) return;
   handle.why_not = "";

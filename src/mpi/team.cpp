@@ -72,6 +72,14 @@ std::vector<int> ranks_in_world(MPI_Group group) {
   return in_world;
 }
 
+std::vector<int> members_in_world(MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  mpi().Comm_group(comm, &group);
+  std::vector<int> in_world = ranks_in_world(group);
+  mpi().Group_free(&group);
+  return in_world;
+}
+
 Team::Team(Members members, MPI_Comm through, int tag)
     : members_(std::move(members)), through_(through), tag_(tag) {}
 

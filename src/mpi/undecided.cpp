@@ -1,7 +1,9 @@
 #include "mpi/undecided.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
+#include <vector>
 
 #include "base/device_memory.h"
 #include "mpi/agree.h"
@@ -10,6 +12,7 @@
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
 #include "mpi/start_logging.h"
+#include "mpi/team.h"
 #include "recover/recover.h"
 
 namespace pmio {
@@ -36,9 +39,10 @@ Opener opener_of(const Handle& handle, MPI_Comm comm) {
   const Process& process = Process::instance();
   if (process.spans_nodes() || process.threads_at_once()) return Opener::other;
   if (handle.ranks == 1) return Opener::alone;
-  int result = MPI_UNEQUAL;
-  const bool known = mpi().Comm_compare(comm, MPI_COMM_WORLD, &result) == MPI_SUCCESS;
-  return known && (result == MPI_IDENT || result == MPI_CONGRUENT) ? Opener::together : Opener::other;
+  if (handle.ranks != process.ranks()) return Opener::other;
+  const std::vector<int> in_world = members_in_world(comm);
+  const bool all = std::is_sorted(in_world.begin(), in_world.end()) && !in_world.empty();
+  return all ? Opener::together : Opener::other;
 }
 
 // Not where the log outlives a power failure, which then every write that returned is to do. Of one that
