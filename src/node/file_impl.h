@@ -300,6 +300,7 @@ struct File::Impl {
   // Into `entries`; not all of them where a run has more than `most`.
   Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
   Status look(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
+  Status drain_lost_log(bool* is_lost);
   bool is_over(const Epoch& epoch) const;                     // what was looked up and copied may be wrong
   Status read_range(uint64_t a, uint64_t b, std::byte* out);  // at most kWindowBytes; holes read as zeros
   Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale);

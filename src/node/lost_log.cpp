@@ -14,6 +14,7 @@ namespace pmio {
 
 constexpr uint64_t kLookEveryNs = 500'000'000;
 constexpr uint64_t kPatienceNs = 10'000'000'000;
+constexpr uint64_t kRemovalNs = 1'000'000'000;  // what the removal of a log's files may take
 constexpr useconds_t kPollMicroseconds = 100;
 
 LostLog::LostLog(Job::Impl& job) : job_(job) {
@@ -46,6 +47,14 @@ bool LostLog::is_known(const FileControl& control) {
 bool LostLog::look() {
   if (!is_known() && names_are_gone()) declare();
   return is_known();
+}
+
+bool LostLog::look_patiently(const FileControl& control) {
+  if (look(control)) return true;
+  if (!job_.map->has_missed_name()) return false;
+  for (const uint64_t start = monotonic_ns(); monotonic_ns() - start < kRemovalNs; usleep(kPollMicroseconds))
+    if (look(control)) return true;
+  return false;
 }
 
 bool LostLog::look_now_and_then(uint64_t now_ns) {
@@ -180,7 +189,7 @@ void Drainer::forget_runs() {
 
 // Where a name was missing: without the names.
 bool Drainer::is_worth_another_try(const Status& failure, bool knew) const {
-  return !failure.ok() && parts_.lost_log->look(*parts_.control) && (!knew || out_of_reach());
+  return !failure.ok() && parts_.lost_log->look_patiently(*parts_.control) && (!knew || out_of_reach());
 }
 
 }  // namespace pmio

@@ -32,6 +32,8 @@ class LostLog {
   // The same, with a look at the directory.
   bool look();
   bool look(const FileControl& control) { return is_known(control) || look(); }
+  // The same, after a failure. Where a name was missing whoever removes them may still be at it: waits.
+  bool look_patiently(const FileControl& control);
   // The background thread's: now and then.
   bool look_now_and_then(uint64_t now_ns);
   // Gives up this process's log of all files that are open. Of those in which a thread is just appending

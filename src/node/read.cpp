@@ -14,6 +14,8 @@
 namespace pmio {
 
 constexpr int kMostDrains = 100;  // of a read, of what others go on to log
+constexpr int kMostReads = 1000;  // of bytes that are just being drained
+constexpr int kFewReads = 10;
 
 // The common case: one extent holds all of [a, b).
 bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
@@ -33,13 +35,22 @@ bool File::Impl::copy_single(uint64_t a, uint64_t b, std::byte* out) {
 // needs read_mutex.
 Status File::Impl::look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
   Status status = look(a, b, most, epoch);
-  for (int tries = 0; !status.ok() && neighbours == nullptr && tries < kMostDrains; tries++) {
-    if (!job->lost_log->look(*control)) break;
-    PMIO_TRY(drain_log(false));
-    drainer->forget_runs();
+  for (int tries = 0; !status.ok() && tries < kMostDrains; tries++) {
+    bool is_lost = false;
+    PMIO_TRY(drain_lost_log(&is_lost));
+    if (!is_lost) break;
     status = look(a, b, most, epoch);
   }
   return status;
+}
+
+// After a failure.
+Status File::Impl::drain_lost_log(bool* is_lost) {
+  *is_lost = neighbours == nullptr && job->lost_log->look_patiently(*control);
+  if (!*is_lost) return {};
+  PMIO_TRY(drain_log(false));
+  drainer->forget_runs();
+  return {};
 }
 
 Status File::Impl::look(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
@@ -109,10 +120,11 @@ Status File::Impl::end_read(std::unique_lock<std::mutex>& lock) {
 
 Status File::Impl::read_range(uint64_t a, uint64_t b, std::byte* out) {
   shorten_tail();
-  bool stale = true;
+  bool stale = true, is_lost = false;
   for (int attempt = 0; stale; attempt++) {
-    if (attempt == 1000)
+    if (attempt == kMostReads)
       return Status(Code::io, "cannot map the log of a local rank; see 'pmio doctor'", EIO);
+    if (attempt % kFewReads == kFewReads - 1) PMIO_TRY(drain_lost_log(&is_lost));
     PMIO_TRY(try_read(a, b, out, &stale));
   }
   return {};

@@ -27,6 +27,8 @@ SegmentMap::Rank& SegmentMap::rank_locked(uint32_t rank) {
 
 Result<std::unique_ptr<Region>> SegmentMap::open_locked(Rank& of_rank, uint32_t rank, uint32_t slot) {
   auto opened = medium_.open(SegmentPool::segment_name(rank, slot), true);
+  if (!opened.ok() && opened.status().system_errno() == ENOENT)
+    missed_name_.store(true, std::memory_order_relaxed);
   if (opened.ok() || of_rank.copies == nullptr) return opened;
   opened = of_rank.copies->map(slot);
   if (opened.ok()) of_rank.copied.set(slot);

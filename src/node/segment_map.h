@@ -27,6 +27,8 @@ class SegmentMap {
   ~SegmentMap();
   // Base and size of a segment, mapped now if need be; an empty span where it cannot be.
   std::span<const std::byte> map(uint32_t rank, uint32_t slot);
+  // Whether that has failed because there is no such name, since this was asked last.
+  bool has_missed_name() { return missed_name_.exchange(false, std::memory_order_relaxed); }
 
   // Where names are gone. A segment of this process, which outlives this:
   void know(uint32_t rank, uint32_t slot, const Region& own);
@@ -44,6 +46,7 @@ class SegmentMap {
   Rank& rank_locked(uint32_t rank);
   Result<std::unique_ptr<Region>> open_locked(Rank& of_rank, uint32_t rank, uint32_t slot);
   Medium& medium_;
+  std::atomic<bool> missed_name_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Region>> owned_;
   std::vector<std::atomic<Rank*>> ranks_;
