@@ -11,8 +11,8 @@ static void fill(char* record, int bytes, int number) {
   for (int i = 0; i < bytes; i++) record[i] = (char)('a' + (number * 7 + i) % 26);
 }
 
-/* Everything in a directory, and the directory itself. */
-static void remove_all(const char* path, int itself) {
+/* Everything in a directory. */
+static void remove_files(const char* path) {
   DIR* stream = opendir(path);
   if (stream == NULL) return;
   for (const struct dirent* entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
@@ -21,7 +21,16 @@ static void remove_all(const char* path, int itself) {
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) unlink(name);
   }
   closedir(stream);
-  if (itself) check(rmdir(path) == 0, "rmdir");
+}
+
+/* And the directory itself; the job may make a file meanwhile. */
+static void remove_all(const char* path, int itself) {
+  int gone = 0;
+  for (int tries = 0; !gone && tries < 1000; tries++) {
+    remove_files(path);
+    gone = !itself || rmdir(path) == 0;
+  }
+  check(gone, "rmdir");
 }
 
 static void remove_log(const char* logs, int itself) {
