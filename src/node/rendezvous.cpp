@@ -19,7 +19,7 @@ namespace pmio {
 
 constexpr size_t kSaid = 256;  // texts that are remembered
 
-struct Rendezvous::Memory {
+struct Rendezvous::Memory {                        // NOLINT(clang-analyzer-optin.performance.Padding)
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
   std::atomic<uint64_t> logs_in_use;
   alignas(64) pthread_mutex_t mutex;  // robust, process-shared; guards the rest
