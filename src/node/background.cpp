@@ -52,6 +52,16 @@ void Background::loop() {
   }
 }
 
+uint32_t Job::Impl::with_segment(const std::vector<std::shared_ptr<File>>& these) const {
+  return static_cast<uint32_t>(std::count_if(these.begin(), these.end(), [](const auto& file) {
+    const RankCell& cell = *file->impl_->cell;
+    const SegmentCell* end = cell.segments + cell.cells.load(std::memory_order_acquire);
+    return std::any_of(cell.segments, end, [](const SegmentCell& segment) {
+      return segment.salt.load(std::memory_order_relaxed) != 0;
+    });
+  }));
+}
+
 void Background::look() {
   const bool is_lost = job_->lost_log->look_now_and_then(monotonic_ns());
   if (is_lost) job_->lost_log->give_up();
@@ -59,12 +69,14 @@ void Background::look() {
   if (is_short) job_->shrink_log();
   auto open_now = job_->open_files();
   if (open_now.empty()) return;
-  const auto tables = std::count_if(open_now.begin(), open_now.end(),
-                                    [](const auto& file) { return file->has_table_only(); });
+  const auto tables = static_cast<uint32_t>(std::count_if(
+      open_now.begin(), open_now.end(), [](const auto& file) { return file->has_table_only(); }));
+  // The first segment of each file may never be full.
+  const uint32_t first = std::max(job_->with_segment(open_now), tables + 1);
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = is_short || is_lost ? 0 : job_->pool->wanted_ahead(static_cast<uint32_t>(tables));
+  const uint32_t ahead = is_short || is_lost ? 0 : job_->pool->wanted_ahead(first - 1);
   while (job_->pool->free() < ahead && job_->recycle_resting()) {
   }
   job_->pool->prefault(ahead);

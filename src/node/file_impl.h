@@ -93,6 +93,8 @@ struct Job::Impl {
   // held.
   void note_fill();
   uint32_t resting_segments();  // as far as nobody is just freeing them
+  // How many of these have a segment of this rank.
+  uint32_t with_segment(const std::vector<std::shared_ptr<File>>& these) const;
   Result<SegmentPool::Segment*> acquire_segment();
   // Drains all files of this process.
   Status drain_all();  // across nodes: what can be, without waiting for ranks that have not come so far

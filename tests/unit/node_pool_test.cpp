@@ -68,6 +68,30 @@ TEST(NodePool, WhatIsForgottenIsTheSegmentAndNothingBehindIt) {
   EXPECT_EQ(std::count(data, data + kBytes, std::byte{1}), kBytes);
 }
 
+// Each may never fill its first.
+TEST(NodePool, NothingIsMadeReadyForManyFilesOfOneSegment) {
+  constexpr size_t kFiles = 20;
+  const Scratch scratch;
+  const auto job = join(scratch, 0, 1, uint64_t{1} << 30, true);
+  std::vector<std::shared_ptr<File>> files;
+  for (size_t number = 0; number < kFiles; number++) {
+    Job::OpenOptions options;
+    options.path = scratch.files_ + "/" + std::to_string(number);
+    std::ofstream(options.path).flush();
+    files.push_back(*job->open(options));
+    const std::byte data[8]{};
+    ASSERT_TRUE(files.back()->append(0, data, sizeof data, CallNumber()).ok());
+  }
+  // The background thread has looked by the time it has drained them.
+  while (job->counters().drain_bytes.load() < 8 * kFiles) usleep(1000);
+  const auto is_segment = [](const auto& entry) {
+    return entry.path().filename().string().starts_with("seg-");
+  };
+  const std::filesystem::directory_iterator log(job->directory());
+  EXPECT_EQ(static_cast<size_t>(std::count_if(begin(log), end(log), is_segment)), kFiles);
+  for (const auto& file : files) EXPECT_TRUE(file->release().ok());
+}
+
 TEST(NodePool, OnlyKeptSegmentsEndTheWait) {
   const Scratch scratch;
   auto medium = open_medium(scratch.log_, Durability::none);
