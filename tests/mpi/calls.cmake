@@ -7,9 +7,7 @@ find_package(Threads REQUIRED)
 foreach(tag IN LISTS tags)
   foreach(program IN ITEMS threads many_files names deleted error_handlers failed_opens device_buffers handed_on beside resized
       largest sessions spawned hints undecided)
-    add_executable(${program}-${tag} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
-    target_link_libraries(${program}-${tag} PRIVATE pmio_mpi_${tag}_program Threads::Threads ${CMAKE_DL_LIBS})
-    set_target_properties(${program}-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+    pmio_add_mpi_program(${program} ${tag} Threads::Threads ${CMAKE_DL_LIBS})
   endforeach()
   target_link_options(beside-${tag} PRIVATE -rdynamic)  # its fallocate is everybody's
   foreach(level IN ITEMS funneled serialized multiple)

@@ -16,9 +16,7 @@ foreach(tag IN LISTS tags)
   target_link_libraries(crash_writer-${tag} PRIVATE pmio_mpi_${tag}_program)
   set_target_properties(differential-${tag} crash_writer-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
 
-  add_executable(full_target-${tag} ${CMAKE_CURRENT_LIST_DIR}/full_target.c)
-  target_link_libraries(full_target-${tag} PRIVATE pmio_mpi_${tag}_program)
-  set_target_properties(full_target-${tag} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+  pmio_add_mpi_program(full_target ${tag})
   add_test(NAME hostile.${tag}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../hostile.py --build ${CMAKE_BINARY_DIR} --mpi ${tag})
   set_tests_properties(hostile.${tag} PROPERTIES LABELS mpi TIMEOUT 300 SKIP_RETURN_CODE 77)
