@@ -1,6 +1,5 @@
 #include "doctor_program.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -55,8 +54,9 @@ void check_program(Diagnosis& diagnosis, const std::string& program) {
   diagnosis.program_mpi = prospects.mpi;
   if (!prospects.obstacle.ok())
     diagnosis.findings.push_back({prospects.obstacle.message(), "without that it runs as without pmio"});
+  if (is_told_to_use_mpi_io()) return;
   for (const LoadedLibrary& library : prospects.libraries) {
-    if (!library.name.starts_with("libpnetcdf.so") || is_told_to_use_mpi_io()) continue;
+    if (!library.name.starts_with("libpnetcdf.so")) continue;
     if (goes_past_mpi_io(pnetcdf_version(library.path)))
       diagnosis.findings.push_back(
           {program + " loads " + library.path +

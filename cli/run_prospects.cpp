@@ -45,23 +45,23 @@ Status fits(const std::vector<Runtime>& runtimes, const MpiLibrary& mpi) {
 }  // namespace
 
 Prospects look_at_program(const std::vector<Runtime>& runtimes, const std::string& program) {
+  Prospects prospects;
   auto facts = program_facts(program);
   std::string linked = program;
   if (facts.ok() && facts->kind == ProgramKind::script) {
     linked = facts->interpreter;
     facts = program_facts(linked);
   } else if (facts.ok() && facts->kind == ProgramKind::fixed) {
-    return {
-        Status(Code::unsupported, program + " is statically linked, and nothing can be preloaded into it: "
-                                            "link it dynamically"),
-        {},
-        {},
-        {}};
+    prospects.obstacle =
+        Status(Code::unsupported, program +
+                                      " is statically linked, and nothing can be preloaded into it: "
+                                      "link it dynamically");
+    return prospects;
   }
-  if (!facts.ok() || facts->loader.empty()) return {};
+  if (!facts.ok() || facts->loader.empty()) return prospects;
   auto libraries = loaded_libraries(linked, facts->loader);
-  if (!libraries.ok()) return {};
-  Prospects prospects{{}, find_sanitizer(*libraries), {}, {}};
+  if (!libraries.ok()) return prospects;
+  prospects.sanitizer = find_sanitizer(*libraries);
   if (const auto mpi = find_mpi(*libraries)) {
     prospects.mpi = mpi->path;
     prospects.obstacle = fits(runtimes, *mpi);
