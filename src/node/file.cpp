@@ -57,16 +57,14 @@ void File::Impl::add_up(bool waits) {
 
 File::Impl::~Impl() {
   if (control == nullptr) return;
-  add_up(true);
+  add_up(false);  // by try_lock, which nobody is in the way of
   if (!has_left) {
-    {
-      std::lock_guard lock(append_mutex);
-      if (owns_undrained()) {
-        job->keep_log();
-        for (const Owned& each : owned) job->pool->keep(each.segment);
-      } else {
-        while (!owned.empty()) detach(0);
-      }
+    // Without append_mutex, which nobody else can want any more.
+    if (owns_undrained()) {
+      job->keep_log();
+      for (const Owned& each : owned) job->pool->keep(each.segment);
+    } else {
+      while (!owned.empty()) detach(0);
     }
     leave();
   }

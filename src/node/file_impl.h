@@ -38,8 +38,7 @@ class Background;
 // In a job's directory: its log is to be kept.
 constexpr char kKeepMark[] = "undrained";
 
-// Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only,
-// but for those of files that rest, whose holders want no further lock of these.
+// Lock order: File::Impl::append_mutex, then files_mutex, then other files' append_mutex: by try_lock only.
 constexpr size_t kMostRangesAsked = 32768;  // in one question to other nodes
 
 struct Job::Impl {

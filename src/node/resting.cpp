@@ -80,7 +80,9 @@ Result<SegmentPool::Segment*> Job::Impl::acquire_segment() {
 
 void File::Impl::let_go() {
   {
-    std::lock_guard lock(append_mutex);
+    // By try_lock, for files_mutex is held. Who has it is just freeing a segment, and wants no further lock.
+    std::unique_lock lock(append_mutex, std::defer_lock);
+    while (!lock.try_lock()) std::this_thread::yield();
     while (!owned.empty()) detach(0);
   }
   leave();
