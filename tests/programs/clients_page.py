@@ -24,23 +24,34 @@ CLIENTS = {
 HEAD = """\
 # Clients that are tested under pmio
 
-Written by `tests/programs/clients_page.py write`; CTest's `programs.clients_page` fails when it is out of date.
+Which libraries and programs write the same file under pmio as without, in which MPI: a row for each
+file.
 
-Each program runs plain and under pmio and reads back what it wrote. *identical*: its file is the same byte for byte. *equal*:
-h5diff finds no difference; HDF5 writes into gaps of such a file what its memory happened to hold, so that bytes differ between plain
-runs too. The data went through the log, and the hints that the library tells are those of the plain run and pmio's own.
-`-`: not tested; the libraries are those of the distribution, each built with the MPI in whose column it is, and PnetCDF built from
-its source for MPICH 5, since no package has its burst buffer.
+`tests/programs/clients_page.py write` writes this page; CTest's `programs.clients_page` fails when
+it is out of date.
 
-- *MPI-IO*: `btio-*` write as the NAS benchmark BT-IO does, by nested types, by lines and by vector views, collective and
-  independent; `hints-*` compare `MPI_File_get_info`.
-- *HDF5*: transfers and metadata independent or collective; chunked, compressed, extended; the file space strategies, also with free
-  space that is kept in the file; each flushed, closed, reopened and completed. `olam-*` write as the climate model OLAM does, 1,312
-  bytes at a time all over a dataset.
+Each program runs plain and under pmio and reads back what it wrote. The data went through the log,
+and the hints that the library tells are those of the plain run and pmio's own.
+
+- *identical*: its file is the same byte for byte.
+- *equal*: h5diff finds no difference. HDF5 writes into gaps of such a file what its memory happened
+  to hold, so that bytes differ between plain runs too.
+- `-`: not tested. The libraries are those of the distribution, each built with the MPI in whose
+  column it is. PnetCDF is built from its source for MPICH 5, since no package has its burst buffer.
+
+The programs:
+
+- *MPI-IO*: `btio-*` write as the NAS benchmark BT-IO does, by nested types, by lines and by vector
+  views, collective and independent. `hints-*` compare `MPI_File_get_info`.
+- *HDF5*: transfers and metadata independent or collective; chunked, compressed, extended; the file
+  space strategies, also with free space that is kept in the file. Each file is flushed, closed,
+  reopened and completed. `olam-*` write as the climate model OLAM does, 1,312 bytes at a time all
+  over a dataset.
 - *netCDF*: netCDF-4 on HDF5, and the 64-bit data format on PnetCDF.
-- *PnetCDF*: collective, independent, nonblocking and buffered puts; `burst-buffer*` with its own burst buffer on.
-- *PETSc*: vectors and matrices through the binary viewer with MPI-IO, loaded again; the files are also those that the viewer
-  writes without MPI-IO.
+- *PnetCDF*: collective, independent, nonblocking and buffered puts; `burst-buffer*` with its own
+  burst buffer on.
+- *PETSc*: vectors and matrices through the binary viewer with MPI-IO, loaded again. The files are
+  also those that the viewer writes without MPI-IO.
 
 """
 

@@ -28,7 +28,11 @@ OUTCOMES = {
 HEAD = """\
 # Which functions pmio takes over
 
-Written by `tests/programs/coverage.py write`; CTest's `programs.coverage` fails when it is out of date.
+Which `MPI_File_*` functions reach pmio, in which MPI and language binding, and what becomes of a
+call.
+
+`tests/programs/coverage.py write` writes this page; CTest's `programs.coverage` fails when it is
+out of date.
 
 What happens to a call on a file that is logged:
 
@@ -37,16 +41,21 @@ What happens to a call on a file that is logged:
 - *served, and handed on*: pmio does its part, and the library its own;
 - *handed on*: the library's.
 
-On a file that is not logged ([semantics.md](semantics.md)) everything is handed on, after draining what it must see. Conversions
-of handles (`MPI_File_c2f`, `MPI_File_f2c`) and the functions for error handlers are not here: pmio's files and requests are the
-library's own, and its functions do what is wanted. pmio stands before `MPI_File_create_errhandler` alone, so that what a handler calls
-counts as the program's: for the first 64 handler functions of a process.
+On a file that is not logged ([semantics.md](semantics.md)) everything is handed on, after draining
+what it must see.
 
-A column is an MPI. `C`, `f` (`mpif.h`), `u` (`use mpi`), `8` (`mpi_f08`): a test program called the function in that binding,
-under pmio, and it arrived. `-`: this MPI has no such function. The wheels of MPICH 5.0 and Open MPI 5.0 have no Fortran, Intel's
-no `mpi_f08` for gfortran, and the MPI ABI none at all; other builds of these have it. *called by*: the programs of
-`programs.bindings`, `smoke` and `handles`; the random programs of `differential` and those of `programs.mpich_io` and
-`programs.mpi4py_io` call most of them too.
+Conversions of handles (`MPI_File_c2f`, `MPI_File_f2c`) and the functions for error handlers are not
+here. pmio's files and requests are the library's own, and the library's functions do what is
+wanted. pmio stands before `MPI_File_create_errhandler` alone, so that what a handler calls counts
+as the program's. That holds for the first 64 handler functions of a process.
+
+A column is an MPI. `C`, `f` (`mpif.h`), `u` (`use mpi`), `8` (`mpi_f08`): a test program called the
+function in that binding, under pmio, and it arrived. `-`: this MPI has no such function. The wheels
+of MPICH 5.0 and Open MPI 5.0 have no Fortran, Intel's no `mpi_f08` for gfortran, and the MPI ABI
+none at all. Other builds of these have it.
+
+*called by*: the programs of `programs.bindings`, `smoke` and `handles`. The random programs of
+`differential` and those of `programs.mpich_io` and `programs.mpi4py_io` call most functions too.
 
 """
 
