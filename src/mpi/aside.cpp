@@ -1,5 +1,7 @@
 #include "mpi/aside.h"
 
+#include <utility>
+
 #include "base/clock.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
@@ -9,6 +11,7 @@
 namespace pmio {
 namespace {
 
+// Collective.
 int set_library_pointers(Handle& handle) {
   int64_t shared = 0;
   if (handle.rank == 0) {
@@ -17,13 +20,13 @@ int set_library_pointers(Handle& handle) {
   }
   shared = handle.team.from(0, shared);
   const int code = next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
-  // Only where it moved: the library makes a file of its own for its shared pointer.
+  // Not set if it has not moved: the library makes a file of its own for its shared pointer.
   if (code != MPI_SUCCESS || shared == 0) return code;
   return next_functions.File_seek_shared.next()(handle.real, shared, MPI_SEEK_SET);
 }
 
-// Around calls of pmio's own on the library's handle: an error handler of the program's may neither learn of
-// them nor say that they have succeeded.
+// Held around calls that pmio itself makes on the library's handle. The program's error handler learns
+// nothing of them, and cannot turn their failure into a success.
 class OwnCalls {
  public:
   explicit OwnCalls(MPI_File file) : file_(file) {
@@ -42,7 +45,7 @@ class OwnCalls {
   MPI_Errhandler handler_{};
 };
 
-// The view and the pointers of a handle that logs become those of the library's.
+// Collective: gives the library's handle the view and the pointers of one that logs.
 int set_library_view(Handle& handle) {
   const OwnCalls own(handle.real);
   GivenInfo given(MPI_INFO_NULL);
@@ -53,11 +56,11 @@ int set_library_view(Handle& handle) {
   return code == MPI_SUCCESS ? set_library_pointers(handle) : code;
 }
 
-// The file of a handle that never logged, where other handles of the job's ranks have logged to it.
+// The file of a handle that never logged, if other handles of the job's ranks have logged to it; else null.
 std::shared_ptr<File> logged_by_others(Handle& handle) {
   Process& process = Process::instance();
   if (process.nothing_is_logged()) return nullptr;
-  // Before the look-up: what begins to be logged during it raises the count again.
+  // Read before the look-up: a log that begins during the look-up raises the count again.
   const std::optional<uint64_t> now = process.files_logged();
   if (now && *now == handle.unlogged_at.load(std::memory_order_relaxed)) return nullptr;
   Job* job = handle.identity ? process.joined_or_wanted(handle.hints) : nullptr;
@@ -72,6 +75,19 @@ std::shared_ptr<File> logged_by_others(Handle& handle) {
   return nullptr;
 }
 
+struct Drained {
+  Status here;
+  int worst;  // error class, the same on all ranks
+};
+
+// Collective: nobody drains before everybody has come, and nobody returns before everybody has drained.
+Drained drain_all_ranks(const Handle& handle) {
+  handle.team.barrier();
+  Status here = handle.file->drain();
+  const int worst = handle.team.worst(error_class(here));
+  return {std::move(here), worst};
+}
+
 }  // namespace
 
 std::shared_ptr<File> logged_file(Handle& handle) {
@@ -81,12 +97,10 @@ std::shared_ptr<File> logged_file(Handle& handle) {
 
 int step_aside(Handle& handle, const char* reason) {
   const uint64_t begin = monotonic_ns();
-  handle.team.barrier();
-  const Status drained = handle.file->drain();
-  const int worst = handle.team.worst(error_class(drained));
-  if (worst != MPI_SUCCESS) {
-    if (!drained.ok()) complain_once(drained.message());
-    return raise_code(handle, worst);
+  const Drained drained = drain_all_ranks(handle);
+  if (drained.worst != MPI_SUCCESS) {
+    if (!drained.here.ok()) complain_once(drained.here.message());
+    return raise_code(handle, drained.worst);
   }
   const int code = set_library_view(handle);
   handle.file->forget_cache();
@@ -97,14 +111,12 @@ int step_aside(Handle& handle, const char* reason) {
 }
 
 int drain_together(Handle& handle) {
-  handle.team.barrier();
-  const Status drained = handle.file->drain();
-  const int worst = handle.team.worst(error_class(drained));
-  if (!drained.ok()) return raise_error(handle, drained);
-  return raise_code(handle, worst);
+  const Drained drained = drain_all_ranks(handle);
+  if (!drained.here.ok()) return raise_error(handle, drained.here);
+  return raise_code(handle, drained.worst);
 }
 
-Answer settle(Handle& handle, bool will_write, bool collective) {
+Answer drain_before_library_call(Handle& handle, bool will_write, bool collective) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   const std::shared_ptr<File> file = logged_file(handle);
   if (!file) return std::nullopt;
@@ -113,7 +125,7 @@ Answer settle(Handle& handle, bool will_write, bool collective) {
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);
     if (!collective) return code;
-    handle.unsettled = code;
+    handle.undrained_error = code;
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Stepping aside: how a handle that logged becomes one that is handed on, and how handles that are handed on
-// get along with handles on the same file that log.
+// Between the log and the MPI library: how a handle that logs comes to be handed on, and how a handle that is
+// handed on sees what others have logged to its file.
 #pragma once
 
 #include "mpi/calls.h"
@@ -7,25 +7,26 @@
 
 namespace pmio {
 
-// Collective: drains, gives the library's handle the view and the pointers of this one, and hands on from now
-// on. reason: in a few words, for the statistics; null: none. On an error, the same on all ranks, the handle
-// logs as before; the error has been through the error handler.
+// Collective: drains the log, gives the library's handle the view and the pointers of this one, and hands the
+// handle on from now on. reason: a few words for the statistics; null: none. On an error, which is the same
+// on all ranks, the handle logs as before; the error has been through the error handler.
 int step_aside(Handle& handle, const char* reason);
 
-// Collective: on return the file holds all that the handle's ranks have written, and no rank is inside a
-// later call. MPI's code, the same on all ranks but for its class; errors have been through the error
-// handler.
+// Collective: on return the file holds all that the handle's ranks have written, and no rank has begun a
+// later call. Returns MPI's code. If one rank fails, all do, each with its own class where it has one. Errors
+// have been through the error handler.
 int drain_together(Handle& handle);
 
-// Before a call on a handle that does not log goes to the library: what other handles have logged to the file
-// is drained, so that the call sees it, and nothing older overwrites what it writes. will_write: bytes that
-// were drained earlier are not served from the log any more. Local; a look-up only where some rank has begun
-// to log to some file since the last one. What cannot be drained is an error, which has been through the
-// error handler: a call of this rank alone must return it in the place of the library's; a collective one
-// goes on, and Handle::unsettled has the error.
-Answer settle(Handle& handle, bool will_write, bool collective);
+// Before a call on a handle that does not log goes to the library. Drains what other handles have logged to
+// the file, so that the call sees it, and nothing older is written over what the call writes. will_write:
+// bytes that were drained earlier are not served from the log any more. Local. It looks for a log only if
+// some rank has begun to log to some file since it last looked.
+//
+// A drain that fails has been through the error handler. A call of this rank alone must return that error in
+// the place of the library's. A collective call goes on, and Handle::undrained_error keeps the error.
+Answer drain_before_library_call(Handle& handle, bool will_write, bool collective);
 
-// The file of a handle that does not log, where some rank has logged to it.
+// The file of a handle that does not log, if some rank has logged to it; else null.
 std::shared_ptr<File> logged_file(Handle& handle);
 
 }  // namespace pmio

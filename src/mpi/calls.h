@@ -38,11 +38,11 @@ Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp)
 Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence);
 Answer file_get_position_shared(Handle& handle, MPI_Offset* offset);
 
-// What a call returns that was handed on, and for which the library has code.
-inline int told_by_library(Handle& handle, int code) {
-  if (handle.unsettled.load(std::memory_order_relaxed) == MPI_SUCCESS) return code;
-  const int unsettled = handle.unsettled.exchange(MPI_SUCCESS);
-  return code != MPI_SUCCESS ? code : unsettled;
+// What a call that was handed on returns to the program; code: the library's.
+inline int after_library_call(Handle& handle, int code) {
+  if (handle.undrained_error.load(std::memory_order_relaxed) == MPI_SUCCESS) return code;
+  const int undrained = handle.undrained_error.exchange(MPI_SUCCESS);
+  return code != MPI_SUCCESS ? code : undrained;
 }
 
 // A read or write as the program asked for it.

@@ -56,7 +56,7 @@ def body(function):
         raise ValueError(f"unknown class {f.kind} of {f.name}")
     # A request or a begun transfer is under way: its call says nothing but what the library says.
     carries = f.kind != "transfer" or f.traits["completion"] == "blocking"
-    told = f"    return told_by_library(*handle, next_functions.{f.name}.next()({f.arguments()}));\n" if carries else ""
+    told = f"    return after_library_call(*handle, next_functions.{f.name}.next()({f.arguments()}));\n" if carries else ""
     return (
         "  if (Handle* handle = find_handle(fh)) {\n"
         f"    if (const Answer answer = {answer}) return *answer;\n{told}"

@@ -77,9 +77,9 @@ struct Handle {
 
   std::optional<uint64_t> split;  // bytes that the split collective moved which has not been ended yet
 
-  // What settle could not drain, for the next call that can return it: where a collective call went to the
-  // library all the same, or the other ranks would wait.
-  std::atomic<int> unsettled{MPI_SUCCESS};
+  // Of a drain before a collective call that went to the library all the same, since the other ranks would
+  // have waited. The next call that can return it does.
+  std::atomic<int> undrained_error{MPI_SUCCESS};
   std::atomic<bool> said_error{false};  // one line per handle is enough
 
   bool can_write() const { return (amode & MPI_MODE_RDONLY) == 0; }

@@ -210,7 +210,7 @@ int file_close(MPI_File* fh) {
   if (handle->undecided) note_undecided(*handle);
   if (handle->file) error = raise_code(*handle, stop_logging(*handle));
   const int code = next_functions.File_close.next()(fh);
-  return error != MPI_SUCCESS ? error : told_by_library(*handle, code);
+  return error != MPI_SUCCESS ? error : after_library_call(*handle, code);
 }
 
 int file_delete(const char* filename, MPI_Info info) {

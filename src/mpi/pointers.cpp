@@ -70,7 +70,8 @@ Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
 
 Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {
   // The library looks for the end in the file.
-  if (!handle.logs) return whence == MPI_SEEK_END ? settle(handle, false, false) : std::nullopt;
+  if (!handle.logs)
+    return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, false) : std::nullopt;
   int64_t position = handle.position.load(std::memory_order_relaxed);
   int64_t target = 0;
   do {
@@ -95,7 +96,8 @@ Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp)
 
 Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   decide(handle);
-  if (!handle.logs) return whence == MPI_SEEK_END ? settle(handle, false, true) : std::nullopt;
+  if (!handle.logs)
+    return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, true) : std::nullopt;
   // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
   handle.team.barrier();
   int code = MPI_SUCCESS;

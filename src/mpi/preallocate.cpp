@@ -131,7 +131,7 @@ Status make_room(const Handle& handle, const Found& found, uint64_t bytes, uint6
 
 Answer file_preallocate(Handle& handle, MPI_Offset size) {
   decide(handle);
-  if (!handle.logs) (void)settle(handle, true, true);
+  if (!handle.logs) (void)drain_before_library_call(handle, true, true);
   // The library has an error for it.
   if (size < 0 || !handle.can_write() || (handle.amode & MPI_MODE_SEQUENTIAL) != 0) return std::nullopt;
   const Together ranks(handle);
@@ -145,7 +145,7 @@ Answer file_preallocate(Handle& handle, MPI_Offset size) {
     return found.status.ok() ? raise_code(handle, all.error) : raise_error(handle, found.status);
   const auto bytes = static_cast<uint64_t>(size);
   const int code = raise_error(handle, make_room(handle, found, bytes, all.end, ranks));
-  if (!handle.logs) return told_by_library(handle, code);
+  if (!handle.logs) return after_library_call(handle, code);
   handle.file->invalidate_cache();
   if (code == MPI_SUCCESS) handle.file->set_known_size(std::max(all.end, bytes));
   handle.team.barrier();

@@ -20,14 +20,14 @@ void know_size(File& file, uint64_t wanted) {
 
 Answer file_set_size(Handle& handle, MPI_Offset size) {
   if (!handle.logs) {
-    (void)settle(handle, true, true);
+    (void)drain_before_library_call(handle, true, true);
     const int code = next_functions.File_set_size.next()(handle.real, size);
     // What ranks have logged meanwhile may have been drained and cut off.
     if (const std::shared_ptr<File> file = logged_file(handle)) {
       file->truncated();
       file->forget_cache();
     }
-    return told_by_library(handle, code);
+    return after_library_call(handle, code);
   }
   if (size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
@@ -44,7 +44,7 @@ Answer file_set_size(Handle& handle, MPI_Offset size) {
 }
 
 Answer file_get_size(Handle& handle, MPI_Offset* size) {
-  if (!handle.logs) return settle(handle, false, false);
+  if (!handle.logs) return drain_before_library_call(handle, false, false);
   if (size == nullptr) return std::nullopt;
   const Result<uint64_t> bytes = handle.file->size_bytes();
   if (!bytes.ok()) return raise_error(handle, bytes.status());
@@ -53,7 +53,7 @@ Answer file_get_size(Handle& handle, MPI_Offset* size) {
 }
 
 Answer file_sync(Handle& handle) {
-  if (!handle.logs) return settle(handle, true, true);
+  if (!handle.logs) return drain_before_library_call(handle, true, true);
   // No barrier: some programs call it from one rank. A read-only handle gets the library's error.
   if (!handle.can_write()) return std::nullopt;
   Status status = handle.file->sync();

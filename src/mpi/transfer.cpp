@@ -187,7 +187,7 @@ class SpanningCall {
 // may_wait: for other ranks, as the call is defined.
 Answer carry_out(Handle& handle, const Transfer& t, uint64_t* done, bool may_wait = true) {
   if (!handle.logs) decide_for(handle, t, may_wait);
-  if (!handle.logs) return settle(handle, t.direction == Direction::write, t.collective);
+  if (!handle.logs) return drain_before_library_call(handle, t.direction == Direction::write, t.collective);
   // Counted first, so that the number stays the same on all ranks where one of them made a mistake.
   const bool counts = t.collective && t.direction == Direction::write;
   const uint32_t number = handle.collective_writes.load(std::memory_order_relaxed) + (counts ? 1 : 0);
