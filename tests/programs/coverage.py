@@ -28,7 +28,7 @@ OUTCOMES = {
 HEAD = """\
 # Which functions pmio takes over
 
-Which `MPI_File_*` functions reach pmio, in which MPI and language binding, and what becomes of a
+Which functions of MPI-IO reach pmio, in which MPI and language binding, and what becomes of a
 call.
 
 `tests/programs/coverage.py write` writes this page; CTest's `programs.coverage` fails when it is
