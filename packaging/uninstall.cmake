@@ -1,5 +1,5 @@
-# `cmake --build <build> --target uninstall`: removes what the last `cmake --install` of this build directory has put, and the
-# directories that are empty then and pmio's own.
+# `cmake --build <build> --target uninstall`: removes what the last `cmake --install` of this build directory has put.
+# It also removes directories that are pmio's own and then empty.
 if(NOT EXISTS install_manifest.txt)
   message(FATAL_ERROR "nothing was installed from this build directory")
 endif()

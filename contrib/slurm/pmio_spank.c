@@ -4,9 +4,10 @@
  *
  *   optional PREFIX/lib/pmio/pmio_spank.so library=PREFIX/lib/pmio/libpmio.so default=on
  *
- * library: what is preloaded; without, libpmio.so beside the plugin's file is not looked for, and nothing is
- * done. default: `on` or `off`, for who does not say; off without. The option of a job's allocation holds for
- * its steps, unless they have their own: it is handed on in the environment, as PMIO_MODE=off or LD_PRELOAD.
+ * library: what is preloaded. Without it nothing is done; libpmio.so beside the plugin's file is not looked
+ * for. default: `on` or `off`, for jobs that do not say; off if it is left out. The option of a job's
+ * allocation holds for its steps, unless they have their own. It is handed on in the environment, as
+ * PMIO_MODE=off or LD_PRELOAD.
  */
 #include <slurm/spank.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ int slurm_spank_init(spank_t job, int argc, char** argv) {
 
 static int preload(spank_t job) {
   static char list[kLongestList], others[kLongestList];
-  /* The loader complains of a library that is not there, to every program of the job. */
+  /* If a library is not there, the loader complains to every program of the job. */
   if (library == NULL || access(library, R_OK) != 0) {
     slurm_error("pmio: cannot read %s: the job runs without pmio",
                 library == NULL ? "(no library=)" : library);

@@ -1,14 +1,14 @@
 # A Spack recipe. pmio is built from a checkout, for the one MPI of the spec:
 #
-#   spack repo create ~/spack-pmio pmio_site   # says where it is; there this file becomes
+#   spack repo create ~/spack-pmio pmio_site   # prints a place; copy this file there, as
 #                                              # packages/pmio/package.py
 #   spack repo add <that place>
 #   spack dev-build pmio@0.1.0 ^mpich          # in the checkout
 #
-# Run with Spack 0.23 (October 2024; CMakePackage and generator are spack.package's there, so that
-# a stand-in gave the first import), gcc 12, and MPICH 5.0.2 and Debian 12's libraries as
-# externals: `spec`, `dev-build`, and a job under the installed `pmio run`. Not with Spack 1 yet:
-# that the names imported and the packages named below exist there was looked up only.
+# It was run with Spack 0.23 (October 2024), gcc 12, and MPICH 5.0.2 and Debian 12's libraries as
+# externals: `spec`, `dev-build`, and a job under the installed `pmio run`. CMakePackage and
+# generator are spack.package's there, so a stand-in gave the first import. It was not run with
+# Spack 1 yet. That the names imported and the packages named below exist there was looked up only.
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
