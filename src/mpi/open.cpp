@@ -151,10 +151,10 @@ int open_in_library(MPI_Comm comm, const char* filename, int amode, MPI_Info inf
 }
 
 // With those for which the open failed: they are waited for, and not all may have failed.
-void start_or_not(Handle& handle, MPI_Comm comm, bool opened) {
+void start_or_not(Handle& handle, Opening& ranks, bool opened) {
   handle.path = absolute_path(handle.name);
   if ((handle.amode & MPI_MODE_SEQUENTIAL) == 0)
-    start_logging(handle, comm, opened);
+    start_logging(handle, ranks, opened);
   else
     handle.why_not = "MPI_MODE_SEQUENTIAL";
 }
@@ -177,8 +177,9 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   const auto begin = monotonic_ns();
   GivenInfo given(info);
   auto handle = std::make_unique<Handle>();
-  mpi().Comm_rank(comm, &handle->rank);
-  mpi().Comm_size(comm, &handle->ranks);
+  Opening ranks(comm);
+  handle->rank = ranks.rank();
+  handle->ranks = ranks.ranks();
   handle->hints = hints_for(filename, info, handle->rank == 0, &given);
   obey_site(without_prefix(filename), &handle->hints);
   if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
@@ -189,7 +190,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   bool opened = false;
   const int code = open_in_library(comm, filename, amode, given.get(), fh, &opened);
   handle->name = without_prefix(filename);  // which may depend on what is there
-  if (!undecided) start_or_not(*handle, comm, opened);
+  if (!undecided) start_or_not(*handle, ranks, opened);
   if (!opened) {
     if (made) unmake(filename);
     return code;

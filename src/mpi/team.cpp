@@ -45,17 +45,19 @@ bool tags_may_clash(int64_t agreed, bool threads_at_once) {
   return threads_at_once || agreed >= how_many_tags();
 }
 
-int take_tag(int64_t agreed) {
+TeamTag TeamTag::take(int64_t agreed) {
   const int tag = static_cast<int>(agreed % how_many_tags());
+  TeamTag mine;
   const std::lock_guard lock(tags().mutex);
   tags().next = std::max(tags().next, agreed + 1);
-  return tags().taken.insert(tag).second ? tag : -1;
+  if (tags().taken.insert(tag).second) mine.tag_ = tag;
+  return mine;
 }
 
-void give_tag_back(int tag) {
-  if (tag < 0) return;
+TeamTag::~TeamTag() {
+  if (!taken()) return;
   const std::lock_guard lock(tags().mutex);
-  tags().taken.erase(tag);
+  tags().taken.erase(tag_);
 }
 
 std::vector<int> ranks_in_world(MPI_Group group) {
@@ -80,22 +82,13 @@ std::vector<int> members_in_world(MPI_Comm comm) {
   return in_world;
 }
 
-Team::Team(Members members, MPI_Comm through, int tag)
-    : members_(std::move(members)), through_(through), tag_(tag) {}
-
-Team& Team::operator=(Team&& other) noexcept {
-  give_tag_back(tag_);
-  members_ = std::exchange(other.members_, Members());
-  through_ = other.through_;
-  tag_ = std::exchange(other.tag_, -1);
-  return *this;
-}
-
-Team::~Team() { give_tag_back(tag_); }
+Team::Team(Members members, MPI_Comm through, TeamTag tag)
+    : members_(std::move(members)), through_(through), tag_(std::move(tag)) {}
 
 bool Team::exchange(int to, const int64_t* out, int from, int64_t* in, size_t count) const {
-  return mpi().Sendrecv(out, static_cast<int>(count), MPI_INT64_T, to, tag_, in, static_cast<int>(count),
-                        MPI_INT64_T, from, tag_, through_, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  return mpi().Sendrecv(out, static_cast<int>(count), MPI_INT64_T, to, tag_.value(), in,
+                        static_cast<int>(count), MPI_INT64_T, from, tag_.value(), through_,
+                        MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
 // In each round one knows of twice as many; that some are counted twice changes no maximum.

@@ -1,21 +1,50 @@
 // The ranks that have opened a file together, from the open to the close: what they learn from each other.
 //
-// No communicator of a file's own, of which MPI libraries have some thousand only: all files of a job send
-// their messages through one, and a tag tells a file's from those of all others that are open
-// (docs/decisions/0016-communicators.md). So two threads may be in calls of two files at the same time.
+// A file has no communicator of its own, since MPI libraries have some thousand only. All files of a job send
+// their messages through one communicator, and a file's tag tells its messages from those of all other open
+// files (docs/decisions/0016-communicators.md). So two threads may be in calls of two files at the same time.
 //
-// All but the constructors, rank and ranks is collective, and waits for the others as one dissemination does:
-// in log2(ranks) messages by each rank. Of one rank nothing is sent. Where a message fails, which is when a
-// rank has died, the answer is the worst. Threads: one at a time for each team.
+// All but the constructors is collective, and waits for the others as one dissemination does: each rank sends
+// log2(ranks) messages. A team of one rank sends nothing. If a message fails, which is when a rank has died,
+// the worst is returned. Threads: one at a time for each team.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "view/mpi_compat.h"
 
 namespace pmio {
+
+// A tag of this process, held by one team. Which one a new team has is agreed by its ranks. Threads: any.
+//
+// Each rank proposes a number that it has not seen yet, and the largest of all is taken. No two teams of one
+// rank have the same, unless two threads of it agree at the same time, or numbers begin again at 0. In these
+// cases tags_may_clash, on all ranks alike, and the ranks must find out whether all of them could take it.
+class TeamTag {
+ public:
+  TeamTag() = default;  // none
+  // None if another team has it.
+  static TeamTag take(int64_t agreed);
+  TeamTag(TeamTag&& other) noexcept : tag_(std::exchange(other.tag_, kNone)) {}
+  TeamTag& operator=(TeamTag&& other) noexcept {
+    std::swap(tag_, other.tag_);
+    return *this;
+  }
+  ~TeamTag();
+
+  bool taken() const { return tag_ != kNone; }
+  int value() const { return tag_; }
+
+ private:
+  static constexpr int kNone = -1;
+  int tag_ = kNone;
+};
+
+int64_t propose_tag();
+bool tags_may_clash(int64_t agreed, bool threads_at_once);
 
 class Team {
  public:
@@ -26,11 +55,8 @@ class Team {
   };
 
   Team() = default;  // of one rank
-  // Gives the tag back when it goes. through: a communicator of all ranks of the job.
-  Team(Members members, MPI_Comm through, int tag);
-  Team(Team&& other) noexcept { *this = std::move(other); }
-  Team& operator=(Team&& other) noexcept;
-  ~Team();
+  // through: a communicator of all ranks of the job.
+  Team(Members members, MPI_Comm through, TeamTag tag);
 
   // Nobody returns before everybody has come.
   void barrier() const;
@@ -49,7 +75,7 @@ class Team {
 
   Members members_;
   MPI_Comm through_{};
-  int tag_ = -1;
+  TeamTag tag_;
 };
 
 // The ranks of a group in MPI_COMM_WORLD, in its order. Empty: some were spawned, or connected to, and have a
@@ -57,16 +83,5 @@ class Team {
 std::vector<int> ranks_in_world(MPI_Group group);
 // The same of a communicator's ranks, which may be a session's.
 std::vector<int> members_in_world(MPI_Comm comm);
-
-// Tags of this process: which one a new team has is agreed by its ranks. Threads: any.
-//
-// Each proposes a number that it has not seen yet, and the largest of all is taken. No two teams of one rank
-// have the same, unless two threads of it agree at the same time, or numbers begin again at 0: then
-// tags_may_clash, on all ranks alike, and it is to be tried whether all of them can have it.
-int64_t propose_tag();
-bool tags_may_clash(int64_t agreed, bool threads_at_once);
-// -1: another team has it.
-int take_tag(int64_t agreed);
-void give_tag_back(int tag);
 
 }  // namespace pmio

@@ -89,7 +89,8 @@ void start(Handle& handle) {
   if (next_functions.File_get_position.next()(handle.real, &position) != MPI_SUCCESS)
     handle.against = "its pointer cannot be told";
   if (handle.against.empty()) handle.path = absolute_path(handle.name);
-  start_logging(handle, handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm(), true);
+  Opening ranks(handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm());
+  start_logging(handle, ranks, true);
   if (handle.logs) handle.position = position;
 }
 

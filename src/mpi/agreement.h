@@ -1,0 +1,112 @@
+// What the ranks of an MPI_File_open tell each other in one message, and what follows from it for all of
+// them.
+//
+// Knows no MPI. An agreement is a row of numbers. Of each number the smallest that a rank says counts, so
+// that combine is MPI_Allreduce with MPI_MIN. A number of which the largest counts is said negated. Threads:
+// values.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace pmio {
+
+// What one rank says.
+struct OpenStatement {
+  // Of a file that this rank has opened for the log.
+  struct OpenedFile {
+    int64_t size_bytes = 0;
+    int64_t mark = 0;         // of its identity, not negative; all clients of a file system see it alike
+    int64_t file_number = 0;  // File::number: 0 or the same on all ranks
+    // 0 on one node.
+    int64_t last_call = 0;
+    int64_t cut = 0;
+    int64_t finished_cut = 0;
+  };
+
+  int rank = 0;                    // in the communicator of the open
+  std::optional<OpenedFile> file;  // nothing: this rank cannot log it
+  bool has_complaint = false;      // the user should hear why not
+  int64_t open_number = 0;         // of rank 0: tells this open from all others of the job
+  int64_t proposed_tag = 0;        // propose_tag
+};
+
+class Agreement {
+ public:
+  // Of nobody: combined with another it changes nothing.
+  Agreement() { least_.fill(kNothing); }
+  explicit Agreement(const OpenStatement& said) : Agreement() {
+    if (said.has_complaint) least_[kComplains] = said.rank;
+    if (said.rank == 0) least_[kOpenNumber] = said.open_number;
+    least_[kMinusTag] = -said.proposed_tag;
+    if (!said.file) {
+      least_[kCannotLog] = said.rank;
+      return;
+    }
+    if (said.file->file_number != 0) least_[kFileNumber] = said.file->file_number;
+    least_[kMark] = said.file->mark;
+    least_[kMinusMark] = -said.file->mark;
+    least_[kMinusSize] = -said.file->size_bytes;
+    least_[kMinusLastCall] = -said.file->last_call;
+    least_[kMinusCut] = -said.file->cut;
+    least_[kMinusFinishedCut] = -said.file->finished_cut;
+  }
+
+  // Of the ranks of both.
+  static Agreement combine(const Agreement& a, const Agreement& b) {
+    Agreement both;
+    std::transform(a.least_.begin(), a.least_.end(), b.least_.begin(), both.least_.begin(),
+                   [](int64_t x, int64_t y) { return std::min(x, y); });
+    return both;
+  }
+  std::span<const int64_t> numbers() const { return least_; }
+  std::span<int64_t> numbers() { return least_; }
+
+  // If the message failed on this rank, which then does not log.
+  void fail(int rank) { least_[kCannotLog] = rank; }
+
+  bool all_can_log() const { return least_[kCannotLog] == kNothing; }
+  // One rank complains for all that have the same reason: the lowest.
+  bool complains(int rank) const { return least_[kComplains] == rank; }
+  // Whether the name leads all ranks to the same file.
+  bool same_file() const { return least_[kMark] == -least_[kMinusMark]; }
+  int64_t open_number() const { return least_[kOpenNumber]; }
+  // What some rank has kept from an open whose close failed, by which the other nodes know whether anything
+  // of the file may still be drained; else a new one.
+  int64_t file_number() const {
+    return least_[kFileNumber] != kNothing ? least_[kFileNumber] : open_number() + 1;
+  }
+  // The largest of all ranks.
+  int64_t tag() const { return largest(kMinusTag); }
+  int64_t size_bytes() const { return largest(kMinusSize); }
+  int64_t last_call() const { return largest(kMinusLastCall); }
+  int64_t cut() const { return largest(kMinusCut); }
+  int64_t finished_cut() const { return largest(kMinusFinishedCut); }
+
+ private:
+  enum Which {
+    kCannotLog,  // lowest rank
+    kComplains,  // lowest rank
+    kOpenNumber,
+    kFileNumber,
+    kMark,
+    kMinusMark,
+    kMinusTag,
+    kMinusSize,
+    kMinusLastCall,
+    kMinusCut,
+    kMinusFinishedCut,
+    kNumbers
+  };
+  static constexpr int64_t kNothing = INT64_MAX;  // nobody has said it
+
+  // 0: nobody has said it.
+  int64_t largest(Which minus) const { return least_[minus] == kNothing ? 0 : -least_[minus]; }
+
+  std::array<int64_t, kNumbers> least_;
+};
+
+}  // namespace pmio

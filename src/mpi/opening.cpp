@@ -1,0 +1,71 @@
+#include "mpi/opening.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/agree.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+Team::Members members_of(const std::vector<int>& in_world, int rank) {
+  const int ranks = static_cast<int>(in_world.size());
+  Team::Members members{rank, ranks, {}, {}};
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    members.ahead.push_back(in_world[static_cast<size_t>((rank + distance) % ranks)]);
+    members.behind.push_back(in_world[static_cast<size_t>((rank - distance + ranks) % ranks)]);
+  }
+  return members;
+}
+
+}  // namespace
+
+Opening::Opening(MPI_Comm comm) : comm_(comm) {
+  mpi().Comm_rank(comm, &rank_);
+  mpi().Comm_size(comm, &ranks_);
+}
+
+const std::vector<int>& Opening::in_world() {
+  if (!in_world_) in_world_ = members_in_world(comm_);
+  return *in_world_;
+}
+
+bool Opening::in_one_world() { return ranks_ == 1 || !in_world().empty(); }
+
+bool Opening::all_of_the_job() {
+  return ranks_ == Process::instance().ranks() && (ranks_ == 1 || !in_world().empty());
+}
+
+bool Opening::all_in_order() {
+  return all_of_the_job() && (ranks_ == 1 || std::is_sorted(in_world().begin(), in_world().end()));
+}
+
+bool Opening::on_all_ranks(bool here) const { return pmio::on_all_ranks(here, comm_); }
+
+Agreement Opening::agree(const OpenStatement& said) const {
+  const Agreement mine(said);
+  if (ranks_ == 1) return Agreement::combine(mine, Agreement());
+  Agreement all;
+  const auto count = static_cast<int>(all.numbers().size());
+  const int code =
+      mpi().Allreduce(mine.numbers().data(), all.numbers().data(), count, MPI_INT64_T, MPI_MIN, comm_);
+  if (code != MPI_SUCCESS) all.fail(rank_);
+  return all;
+}
+
+Team Opening::make_team(const Agreement& all) {
+  if (ranks_ == 1) return {};
+  const Process& process = Process::instance();
+  int64_t proposed = all.tag();
+  TeamTag tag = TeamTag::take(proposed);
+  while (tags_may_clash(proposed, process.threads_at_once()) && !on_all_ranks(tag.taken())) {
+    tag = TeamTag();  // given back before others are proposed
+    const int64_t mine = propose_tag();
+    mpi().Allreduce(&mine, &proposed, 1, MPI_INT64_T, MPI_MAX, comm_);
+    tag = TeamTag::take(proposed);
+  }
+  return {members_of(in_world(), rank_), process.comm(), std::move(tag)};
+}
+
+}  // namespace pmio

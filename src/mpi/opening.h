@@ -1,0 +1,48 @@
+// The ranks of an MPI_File_open until they have a Team: who they are, and what they agree on.
+//
+// Their messages are part of the program's own collective call, on the communicator of the open. Threads:
+// one, that of the open.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mpi/agreement.h"
+#include "mpi/library.h"
+#include "mpi/team.h"
+
+namespace pmio {
+
+class Opening {
+ public:
+  // comm: of the open, or of the same ranks in the same order. It outlives this object.
+  explicit Opening(MPI_Comm comm);
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+
+  // Local, the same on all ranks.
+  // Whether they all have this process's MPI_COMM_WORLD. Others were spawned, or connected to.
+  bool in_one_world();
+  // Whether they are all ranks of the job: only these know together who else has the file open.
+  bool all_of_the_job();
+  // The same, in the order of MPI_COMM_WORLD.
+  bool all_in_order();
+
+  // Collective.
+  bool on_all_ranks(bool here) const;
+  Agreement agree(const OpenStatement& said) const;
+  // in_one_world. all: of these ranks.
+  Team make_team(const Agreement& all);
+
+ private:
+  const std::vector<int>& in_world();
+
+  MPI_Comm comm_;
+  int rank_ = 0, ranks_ = 1;
+  std::optional<std::vector<int>> in_world_;  // members_in_world, once it has been asked for
+};
+
+}  // namespace pmio
