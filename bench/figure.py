@@ -8,13 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-try:
-    import matplotlib
-except ModuleNotFoundError:
-    raise SystemExit("figure: matplotlib is missing; install python3-matplotlib with scripts/setup") from None
-matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "pmio"  # the same results give the same file
-import matplotlib.pyplot as plt
+from pmiolab import figures
 
 PANELS = {"log": "time-to-log: in the write calls", "file": "time-to-file: write and close"}
 LABELS = {"pmio": "pmio", "enable": "ROMIO, collective buffering", "disable": "ROMIO, none",
@@ -44,16 +38,14 @@ def main():
         return
     if len(sys.argv) != 3:
         raise SystemExit("usage: bench/figure.py RESULTS.json FIGURE.svg")
-    Path(sys.argv[2]).parent.mkdir(parents=True, exist_ok=True)
     results = json.loads(Path(sys.argv[1]).read_text())
-    figure, panels = plt.subplots(len(PANELS), 1, figsize=(9, 7), layout="constrained")
+    figure, panels = figures.pyplot.subplots(len(PANELS), 1, figsize=(9, 7), layout="constrained")
     for axes, phase in zip(panels, PANELS):
         draw(axes, phase, results["results"])
     panels[0].legend(ncols=len(LABELS), fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.08))
     where = f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS on {results['servers']}, 1 Gbit/s"
     figure.suptitle(f"{where}: medians of {results['repetitions']}", fontsize=11)
-    metadata = {"Date": None} if sys.argv[2].endswith(".svg") else {}
-    figure.savefig(sys.argv[2], metadata=metadata)
+    figures.save(figure, Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -1,58 +1,53 @@
 #!/usr/bin/env python3
 """Many small files: open, a write of 100 bytes by each rank, close, in turn; shared by all ranks, and by each rank alone.
 
-Plain and under pmio take turns, in directories that are removed at the end only; what is compared are medians of the
+Plain and under pmio take turns, in directories that are removed at the end only. Compared are medians of the
 seconds of the slowest rank, and of the processor time of all. With strace, system calls per file are counted, without
-those by which ranks wait for each other. They are what --check looks at, and nothing else.
+those by which ranks wait for each other. --check looks at them, and at nothing else.
 
   bench/files.py --mpi mpich-5.0.2 --repetitions 11 --json results.json
 """
 
-import argparse
-import json
 import shutil
 import statistics
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import harness
-import mpi_processes
+from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places, tables
 
 MOST = {"wall_s": 1.2, "processor_s": 1.2}  # times plain
 MOST_CALLS = 20  # more than plain, per file
+CONTESTANTS = ("plain", "pmio")
 WAITING = {"sched_yield", "poll", "ppoll", "epoll_wait", "epoll_pwait", "futex", "nanosleep", "clock_nanosleep", "select", "restart_syscall"}
 
 
 class Session:
     def __init__(self, options, mpi, scratch):
-        self.options, self.mpi, self.scratch, self.runs = options, mpi, Path(scratch), 0
+        self.options, self.mpi, self.scratch, self.runs = options, mpi, scratch, 0
 
     def run(self, kind, contestant, files, wrapper=()):
-        """What the program says of itself."""
+        """What the program says of itself: seconds."""
         directory = self.scratch / f"{self.runs}"
         directory.mkdir()
         self.runs += 1
-        logs = tempfile.mkdtemp(prefix="pmio-bench-", dir=harness.memory())
-        try:
-            pmio = contestant == "pmio"
-            settings = {"PMIO_DIR": logs} if pmio else {}
+        words = [places.benchmark(self.options.build, "files", self.mpi), directory, files, kind]
+        with places.temporary("bench", places.memory()) as logs:
+            settings, preload = ({"PMIO_DIR": logs}, [self.mpi.runtime]) if contestant == "pmio" else ({}, [])
             if self.mpi.family == "openmpi":
                 settings["OMPI_MCA_mpi_yield_when_idle"] = 1
-            command = [self.mpi.mpiexec, "-n", self.options.ranks, *wrapper]
-            command += mpi_processes.with_environment(settings, [self.mpi.runtime] if pmio else [])
-            command += [self.options.build / "bin" / f"files_bench-{self.mpi.tag}", directory, files, kind]
-            code, output = mpi_processes.run([str(word) for word in command], harness.environment(self.mpi), self.options.timeout)
-        finally:
-            shutil.rmtree(logs, ignore_errors=True)
-        if code != 0:
-            raise SystemExit(f"{contestant}, {kind}: {'timed out' if code is None else f'exit {code}'}\n{output}")
-        return json.loads(output[output.index('{"wall_s"') :].splitlines()[0])
+            [times] = mpi_jobs.measure(self.mpi, self.options.ranks, words, name=f"{contestant}, {kind}", settings=settings,
+                                       preload=preload, wrapper=wrapper, timeout=self.options.timeout)  # fmt: skip
+        return times
+
+    def measure(self, kind):
+        """The times of all runs by contestant."""
+        times = {contestant: [] for contestant in CONTESTANTS}
+        for _ in range(self.options.repetitions):
+            for contestant in CONTESTANTS:
+                times[contestant].append(self.run(kind, contestant, self.options.files))
+        return times
 
     def calls(self, kind, contestant):
-        """System calls per file, of a rank; None where nothing can be traced."""
+        """System calls per file, of a rank; None if nothing can be traced."""
         counted = []
         for files in (self.options.traced, 2 * self.options.traced):
             trace = self.scratch / "trace"
@@ -70,54 +65,56 @@ class Session:
 
 
 def counts(line):
+    """Whether a line of strace's is a system call that does not wait."""
     name = line.partition("(")[0]
     return name.isidentifier() and name not in WAITING
 
 
-def measure(session, kind):
-    times = {"plain": [], "pmio": []}
-    for _ in range(session.options.repetitions):
-        for contestant in times:
-            times[contestant].append(session.run(kind, contestant, session.options.files))
-    return {c: {key: statistics.median(one[key] for one in all_) for key in MOST} for c, all_ in times.items()}, times
+def medians_of(times):
+    return {contestant: {key: statistics.median(run[key] for run in runs) for key in MOST} for contestant, runs in times.items()}
+
+
+def rows_of(result):
+    """The lines of the table about one kind of files; the last cell is empty if all is well."""
+    kind, medians, calls = result["files"], result["medians"], result["calls"]
+    for key, most in MOST.items() if medians else ():
+        ratio = medians["pmio"][key] / medians["plain"][key]
+        yield (kind, key, *(f"{medians[c][key]:.3f}" for c in medians), f"{ratio:.2f}", "" if ratio <= most else "MISSED")
+    if None not in calls.values():
+        more = calls["pmio"] - calls["plain"]
+        yield (kind, "calls per file", *(f"{calls[c]:.1f}" for c in calls), f"{more:+.1f}", "" if more <= MOST_CALLS else "TOO MANY")
+
+
+def look_at(session, kind):
+    """The result for one kind of files; skips the script if it shall check what cannot be traced."""
+    checking, tracing = session.options.check, shutil.which("strace")
+    times = {} if checking else session.measure(kind)
+    calls = {contestant: session.calls(kind, contestant) if tracing else None for contestant in CONTESTANTS}
+    if checking and None in calls.values():
+        checks.skip("strace may not trace" if tracing else "no strace")
+    return {"files": kind, "medians": medians_of(times), "calls": calls, "all": times}
+
+
+def parse_options():
+    parser = command_line.benchmark_parser(__doc__, repetitions=11, timeout=120)
+    command_line.add_ranks(parser)
+    command_line.add_work(parser)
+    parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--traced", type=int, default=200, help="files of a run whose system calls are counted")
+    parser.add_argument("--check", action="store_true", help="system calls only; fails if they are too many")
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--repetitions", type=int, default=11)
-    parser.add_argument("--files", type=int, default=1000)
-    parser.add_argument("--traced", type=int, default=200, help="files, where system calls are counted")
-    parser.add_argument("--work", default=ROOT, type=Path, help="where the files are written: a disk file system")
-    parser.add_argument("--timeout", type=float, default=120)
-    parser.add_argument("--check", action="store_true", help="system calls only; fails where they are too many")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    options.build = options.build.resolve()
-    mpi = harness.choose_mpi(options.build, options.mpi)
-    if options.check and not shutil.which("strace"):
-        harness.skip("no strace")
-    results, rows = [], []
-    with tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.work) as scratch:
+    options = parse_options()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
+    with places.temporary("bench", options.work) as scratch:
         session = Session(options, mpi, scratch)
-        for kind in ("shared", "alone"):
-            medians, times = ({}, {}) if options.check else measure(session, kind)
-            calls = {c: session.calls(kind, c) if shutil.which("strace") else None for c in ("plain", "pmio")}
-            if options.check and None in calls.values():
-                harness.skip("strace may not trace")
-            results.append({"files": kind, "medians": medians, "calls": calls, "all": times})
-            for key, of in MOST.items() if medians else ():
-                ratio = medians["pmio"][key] / medians["plain"][key]
-                rows.append((kind, key, *(f"{medians[c][key]:.3f}" for c in medians), f"{ratio:.2f}", "" if ratio <= of else "MISSED"))
-            if None not in calls.values():
-                more = calls["pmio"] - calls["plain"]
-                rows.append((kind, "calls per file", *(f"{calls[c]:.1f}" for c in calls), f"{more:+.1f}", "" if more <= MOST_CALLS else "TOO MANY"))
+        results = [look_at(session, kind) for kind in ("shared", "alone")]
+    rows = [row for result in results for row in rows_of(result)]
     print(f"{mpi.tag}, {options.ranks} ranks, {options.files} files, medians of {options.repetitions} in turn")
-    harness.print_table(("files", "", "plain", "pmio", "pmio over plain", ""), rows)
-    if options.json:
-        options.json.write_text(json.dumps({"mpi": mpi.tag, "ranks": options.ranks, "results": results}, indent=1) + "\n")
+    tables.print_table(("files", "", "plain", "pmio", "pmio over plain", ""), rows)
+    tables.write_json(options.json, {"mpi": mpi.tag, "ranks": options.ranks, "results": results})
     return 1 if options.check and any(row[-1] for row in rows) else 0
 
 

@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
 """Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of repetitions.
 
-16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts, so that theirs are the links that limit, as at most
+16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts: their links are the ones that limit, as at most
 sites. All contestants run with the same settings, and with their MPI libraries' polling turned into short sleeps
 (testbed/README.md). Time-to-log is the time in the write calls, time-to-file that plus the close; reads are collective, before the
 close, of what another rank of the same node wrote; the drain is what the close writes, and is compared with one sequential dd per
-host, all at once. Overlap: the program computes as long as its drain took when it did not, between writing and closing; what it
-sees of both is compared with its writing alone.
+host, all at once. Overlap: between writing and closing the program computes for as long as its drain took in a run without
+computing; the time of writing and closing is compared with that of writing alone.
 Slow contestants write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
   bench/nodes.py --servers 3 --contestant pmio      only how fast it drains where what crosses between the nodes is the limit
 """
 
-import argparse
 import concurrent.futures
-import json
 import os
 import re
 import subprocess
@@ -24,18 +22,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import comparison  # and where the next ones are
-import harness
-import hosts
-from cluster import launch
-from cluster.system import TestbedError
-from comparison import MIB, ROOT, Pattern
+from pmiolab import command_line, comparison, hosts, mpi_jobs, mpi_libraries, places, tables
+from pmiolab.cluster import launch
+from pmiolab.cluster.system import TestbedError
+from pmiolab.comparison import Pattern
+from pmiolab.places import KIB, MIB
 
 PER_HOST, HOSTS = 4, ("c1", "c2", "c3", "c4")
 RANKS = PER_HOST * len(HOSTS)
 PFS = "/mnt/pfs"
-PYTHON = "/usr/bin/python3"  # the one that the distribution's matplotlib belongs to
-KIB = 1 << 10
 # Bytes of a rank, so that a file has 12 chunks of MooseFS, which 2, 3 or 4 servers share evenly; dd's four have as many.
 AMOUNT = 48 * MIB
 DD = AMOUNT * PER_HOST  # of a host
@@ -76,7 +71,7 @@ CONTESTANTS = {
     "default": (ROMIO, []),
     "ompio": (OMPIO, []),
 }
-# What pmio is measured against beside: not ways to do I/O.
+# What pmio is measured against, too: not ways to do I/O.
 LIMITS = ("dd", "own log")
 
 
@@ -99,18 +94,17 @@ class Session:
         command = ["mpiexec", "--build", self.options.build, "--mpi", mpi.tag, "-n", RANKS, "--ppn", PER_HOST]
         if contestant == "pmio":
             command += ["env", "PMIO_ACROSS_NODES=on", f"PMIO_LOG_SIZE={self.options.log_size}"]
-            command += [self.options.build / "bin" / "pmio", "run", "--"]
-        command += [self.options.build / "bin" / f"{pattern.program}_bench-{mpi.tag}", "--file", f"{PFS}/target"]
+            command += [places.pmio(self.options.build), "run", "--"]
+        command += [places.benchmark(self.options.build, pattern.program, mpi), "--file", f"{PFS}/target"]
         command += [*pattern.arguments, "--bytes", pattern.bytes_of(contestant, self.options.divide), "--warm", *words, *more]
-        code, output = self.bed.run(*command, timeout=self.options.timeout)
-        results = re.findall(r'^\{"bytes".*\}$', output, re.MULTILINE)
-        if code is None and len(results) == 1:  # all was checked before it was printed
+        ended = self.bed.run(*command, timeout=self.options.timeout)
+        results = mpi_jobs.json_objects(ended.output)
+        if ended.code is None and len(results) == 1:  # all was checked before it was printed
             self.say(f"{contestant}, {pattern.name}: the launcher did not end, and was killed; the result counts")
-        elif code != 0 or len(results) != 1:
-            what = "timed out" if code is None else f"exit {code}"
-            said = next((line for line in output.splitlines() if line.startswith("mpiio_bench: ")), output)
-            raise Failure(f"{contestant}, {pattern.name}: {what}: {said}")
-        return json.loads(results[0])
+        elif ended.code != 0 or len(results) != 1:
+            said = next((line for line in ended.output.splitlines() if line.startswith("mpiio_bench: ")), ended.output)
+            raise Failure(f"{contestant}, {pattern.name}: {ended.how}: {said}")
+        return results[0]
 
     def dd(self):
         """Of one dd per host, all at once, written to the storage hosts: in the form of run()."""
@@ -125,7 +119,7 @@ class Session:
         return {"bytes": len(HOSTS) * self.options.dd_mib * MIB, "write_s": 0, "close_s": slowest, "read_s": 0}
 
     def overlap(self, pattern, times, rates):
-        """Of a larger amount, since the close itself, with nothing left to write, takes its time too."""
+        """Of a larger amount: the close itself takes time too, even if nothing is left to write."""
         rank_bytes = OVERLAP * times["bytes"] // RANKS
         at_once = self.run("pmio", pattern, "--bytes", rank_bytes)
         overlapped = self.run("pmio", pattern, "--bytes", rank_bytes, "--compute", at_once["close_s"])
@@ -156,7 +150,7 @@ class Session:
                 except Failure as failure:
                     if name == "pmio":
                         raise
-                    # It is left out: what it takes for ever to do must not take the rest with it.
+                    # It is left out: a contestant that takes for ever must not keep the others from being measured.
                     self.say(str(failure))
                     self.failures.append(str(failure))
                     contestants.remove(name)
@@ -168,38 +162,31 @@ class Session:
 
 
 def choose_mpis(options):
-    """By family; OMPIO only where it is wanted and there is an Open MPI."""
+    """By family; OMPIO only if it is wanted and there is an Open MPI."""
     mpis = {ROMIO: launch.choose_mpi(options.build, options.mpi)}
     if "ompio" in options.contestants:
-        known = [mpi.tag for mpi in harness.load_mpis(options.build) if mpi.family == OMPIO]
+        known = [mpi.tag for mpi in mpi_libraries.load(options.build) if mpi.family == OMPIO]
         if tag := options.open_mpi or max(known, default=None):
             mpis[OMPIO] = launch.choose_mpi(options.build, tag)
     for mpi in mpis.values():
         for program in {pattern.program for pattern in options.patterns}:
-            if not (options.build / "bin" / f"{program}_bench-{mpi.tag}").exists():
+            if not places.benchmark(options.build, program, mpi).exists():
                 raise TestbedError(f"{options.build} has no {program}_bench-{mpi.tag}; build all, with HDF5 (scripts/setup)")
     return mpis
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser = command_line.benchmark_parser(__doc__, repetitions=3, timeout=300, mpi=False)
+    comparison.add_options(parser, log_size="256M")
     parser.add_argument("--mpi", help="tag of the MPICH; default: the newest")
     parser.add_argument("--open-mpi", help="tag of the Open MPI; default: the newest")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
     parser.add_argument("--contestant", action="append", choices=CONTESTANTS, help="only these, and pmio")
     parser.add_argument("--servers", type=int, default=2, help="storage hosts")
-    parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
-    parser.add_argument("--log-size", default="256M", help="of a rank, in pmio's log")
     parser.add_argument("--dd-mib", type=int, default=DD // MIB, help="of each host's dd")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds of one run")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
     options = parser.parse_args()
-    options.build = options.build.resolve()
     options.contestants = [name for name in CONTESTANTS if name == "pmio" or name in (options.contestant or CONTESTANTS)]
-    options.patterns = [p for p in PATTERNS if not options.pattern or any(part in p.name for part in options.pattern)]
+    options.patterns = comparison.chosen(PATTERNS, options.pattern)
     if options.figure and not options.json:
         parser.error("--figure draws what --json names; give both")
     return options
@@ -208,12 +195,11 @@ def parse_options():
 def write_results(options, mpis, session, summaries):
     results = {"mpis": [mpi.tag for mpi in mpis.values()], "ranks": RANKS, "hosts": len(HOSTS),
                "servers": options.servers, "repetitions": options.repetitions, "results": summaries, "failures": session.failures}  # fmt: skip
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(results, indent=1) + "\n")
+    tables.write_json(options.json, results)
 
 
 def run_figure(*arguments):
-    if subprocess.run([PYTHON, ROOT / "bench" / "figure.py", *arguments], check=False).returncode != 0:
+    if subprocess.run([places.SYSTEM_PYTHON, places.ROOT / "bench" / "figure.py", *arguments], check=False).returncode != 0:
         raise SystemExit("nodes: no figure")
 
 
@@ -240,8 +226,7 @@ def main():
             targets = pattern.targets if options.divide == 1 else {}
             summaries.append(comparison.summarise(pattern, rates, amounts, targets, LIMITS))
             comparison.print_summary(summaries[-1], f"all {RANKS} ranks")
-            if options.json:
-                write_results(options, mpis, session, summaries)
+            write_results(options, mpis, session, summaries)
     if options.figure:
         run_figure(options.json, options.figure)
     for failure in session.failures:

@@ -3,23 +3,18 @@
 
 Time-to-log is the time in the write calls, time-to-file that plus the close; reads are collective, before the close, of
 what another rank wrote. memcpy copies the same bytes, call by call, to warm memory of the log's medium and back: what
-the machine can do at best, and the reason where a target lies beyond it. "checked copy" also reads the clock and takes
-a CRC-32C per call, as any log must that orders its records and tells torn ones. Where a contestant is too slow for the
-whole amount it writes less, and rates are compared; the table says so. Every run checks every byte.
+the machine can do at best, and the reason if a target lies beyond it. "checked copy" also reads the clock and takes
+a CRC-32C per call, as any log must that orders its records and detects torn ones. A contestant that is too slow for the
+whole amount writes less, and rates are compared; the table says so. Every run checks every byte.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """
 
-import argparse
-import json
 import subprocess
-import tempfile
-from pathlib import Path
 
-import comparison  # and where harness is
-import harness
-import mpi_processes
-from comparison import MIB, ROOT, Pattern
+from pmiolab import command_line, comparison, mpi_jobs, mpi_libraries, places, tables
+from pmiolab.comparison import Pattern
+from pmiolab.places import MIB
 
 PATTERNS = [
     Pattern("strided 1312 B", ("--block", 1312), 64 * MIB, {"ompio": 32 * MIB},
@@ -42,31 +37,28 @@ CONTESTANTS = {
 }
 # What the machine can do at best: no MPI-IO.
 LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
-# Of all contestants but: of the latter reads are memcpy's.
+# Of the contestants that have not all phases. The reads of a checked copy are memcpy's.
 PHASES = {"memcpy": ("log", "read"), "checked copy": ("log",)}
 
 
 class Session:
     def __init__(self, options, mpi):
         self.options, self.mpi = options, mpi
-        self.program = options.build / "bin" / f"mpiio_bench-{mpi.tag}"
+        self.program = places.benchmark(options.build, "mpiio", mpi)
         self.contestants = CONTESTANTS[mpi.family] | LIMITS
 
     def run(self, contestant, pattern, reading, scratch, logs):
+        """What mpiio_bench prints: its times in seconds, and the bytes of all ranks."""
         settings, preload = {}, []
         if contestant == "pmio":
             settings, preload = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": self.options.log_size}, [self.mpi.runtime]
-        command = [self.mpi.mpiexec, "-n", 2, *mpi_processes.with_environment(settings, preload), self.program]
         rank_bytes = pattern.bytes_of(contestant, self.options.divide)
-        command += ["--file", Path(scratch) / "target", *pattern.arguments, "--bytes", rank_bytes]
-        command += ["--warm", *(["--read"] if reading else []), *self.contestants[contestant]]
-        if contestant in LIMITS:
-            command += [logs]
-        env = harness.environment(self.mpi)
-        code, output = mpi_processes.run([str(word) for word in command], env, self.options.timeout)
-        if code != 0:
-            raise SystemExit(f"{contestant}, {pattern.name}: {'timed out' if code is None else f'exit {code}'}\n{output}")
-        return json.loads(output.splitlines()[-1])
+        words = [self.program, "--file", scratch / "target", *pattern.arguments, "--bytes", rank_bytes]
+        words += ["--warm", *(["--read"] if reading else []), *self.contestants[contestant]]
+        words += [logs] if contestant in LIMITS else []
+        [times] = mpi_jobs.measure(self.mpi, 2, words, name=f"{contestant}, {pattern.name}", settings=settings,
+                                   preload=preload, timeout=self.options.timeout)  # fmt: skip
+        return times
 
     def measure(self, pattern, scratch, logs):
         """The rates, and how many bytes each contestant wrote."""
@@ -84,39 +76,26 @@ class Session:
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", help="tag of the MPI; default: the first")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
-    parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
-    parser.add_argument("--log-size", default="1G", help="of a rank, in pmio's log")
-    parser.add_argument("--log-dir", default="/dev/shm", help="where the log directory is made: a tmpfs")
-    parser.add_argument("--work", default=ROOT, type=Path, help="where target files are written: a disk file system")
-    parser.add_argument("--timeout", type=float, default=600)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    options.build = options.build.resolve()
-    return options
+    parser = command_line.benchmark_parser(__doc__, repetitions=3, timeout=600)
+    comparison.add_options(parser, log_size="1G")
+    command_line.add_log_directory(parser)
+    command_line.add_work(parser)
+    return parser.parse_args()
 
 
 def main():
     options = parse_options()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     session, summaries = Session(options, mpi), []
     kind = subprocess.run(["stat", "-f", "-c", "%T", str(options.work)], capture_output=True, text=True, check=False)
     print(f"{mpi.tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, every run warmed up")
-    for pattern in PATTERNS:
-        if options.pattern and not any(part in pattern.name for part in options.pattern):
-            continue
-        with tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.work) as scratch, \
-             tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.log_dir) as logs:  # fmt: skip
+    for pattern in comparison.chosen(PATTERNS, options.pattern):
+        with places.temporary("bench", options.work) as scratch, places.temporary("bench", options.log_dir) as logs:
             rates, amounts = session.measure(pattern, scratch, logs)
         targets = pattern.targets if mpi.family == "mpich" and options.divide == 1 else {}
         summaries.append(comparison.summarise(pattern, rates, amounts, targets, LIMITS))
         comparison.print_summary(summaries[-1], "both ranks")
-    if options.json:
-        options.json.write_text(json.dumps({"mpi": mpi.tag, "results": summaries}, indent=1) + "\n")
+    tables.write_json(options.json, {"mpi": mpi.tag, "results": summaries})
 
 
 if __name__ == "__main__":

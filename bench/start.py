@@ -9,23 +9,16 @@ steps are those of the slowest rank. A job without files must leave nothing in t
   bench/start.py --job openmpi-5.0.11:4 --job mpich-5.0.2:1 --commands 0
 """
 
-import argparse
-import json
 import os
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import harness
-import mpi_processes
+from pmiolab import command_line, mpi_jobs, mpi_libraries, places, processes, tables
 
-RANKS = {"mpich": (1, 2), "openmpi": (1, 2, 4)}  # MPICH spins where there are more ranks than processors
+RANKS = {"mpich": (1, 2), "openmpi": (1, 2, 4)}  # MPICH spins if there are more ranks than processors
 LIMITS_MS = {"no file": 20, "one file": 40}  # of wall time, in all
 CONTESTANTS = ("plain", "pmio")
 COMMANDS = {"/bin/true": ["/bin/true"], "bash -c :": ["/bin/bash", "-c", ":"]}
@@ -35,19 +28,15 @@ STEPS = ("cpu_ms", "init_ms", "file_ms", "finalize_ms")
 
 def run_job(options, mpi, ranks, with_file, pmio, scratch):
     """{wall_ms, cpu_ms, init_ms, file_ms, finalize_ms} of one run."""
-    logs = Path(scratch) / "logs"
-    preload = [options.build / "lib" / "libpmio.so"] if pmio else []
-    command = [mpi.mpiexec, "-n", ranks, *mpi_processes.with_environment({"PMIO_DIR": logs}, preload)]
-    command += [options.build / "bin" / f"start_bench-{mpi.tag}", *([Path(options.target) / "file"] if with_file else [])]
-    env = harness.environment(mpi)
+    logs = scratch / "logs"
+    preload = [places.preloaded(options.build)] if pmio else []
+    program = [places.benchmark(options.build, "start", mpi), *([options.target / "file"] if with_file else [])]
+    command = mpi_jobs.command(mpi, ranks, program, settings={"PMIO_DIR": logs}, preload=preload)
+    env = mpi_libraries.environment(mpi)
     begin = time.monotonic()
-    code, output = mpi_processes.run([str(word) for word in command], env, options.timeout)
+    ended = processes.run(command, env, options.timeout)
     wall_ms = (time.monotonic() - begin) * 1e3
-    if code != 0:
-        raise SystemExit(f"{command}: {'timed out' if code is None else f'exit {code}'}\n{output}")
-    of_ranks = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    if len(of_ranks) != ranks:
-        raise SystemExit(f"{command}: {len(of_ranks)} of {ranks} ranks have said what they took\n{output}")
+    of_ranks = mpi_jobs.results(ended, name=str(command), objects=ranks)
     if logs.exists() != (pmio and with_file):
         raise SystemExit(f"{command}: {'logs are left' if logs.exists() else 'nothing was logged'}")
     shutil.rmtree(logs, ignore_errors=True)
@@ -59,7 +48,7 @@ def medians(runs):
 
 
 def compare(of_contestants):
-    """Medians of each contestant, and of what pmio adds in a pair of runs beside each other."""
+    """Medians of each contestant, and of what pmio adds in a pair of consecutive runs."""
     plain, pmio = (of_contestants[name] for name in CONTESTANTS)
     added = [{key: b[key] - a[key] for key in a} for a, b in zip(plain, pmio)]
     return {"plain": medians(plain), "pmio": medians(pmio), "added": medians(added)}
@@ -77,10 +66,9 @@ def in_turn(repetitions, run):
 def measure_jobs(options, mpi, ranks):
     results = []
     for what, limit in LIMITS_MS.items():
-        with tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.log_dir) as scratch, \
-             tempfile.TemporaryDirectory(prefix="pmio-bench-", dir=options.work) as target:  # fmt: skip
+        with places.temporary("bench", options.log_dir) as scratch, places.temporary("bench", options.work) as target:
             options.target = target
-            run_job(options, mpi, ranks, True, True, scratch)  # what is read from the disk once
+            run_job(options, mpi, ranks, True, True, scratch)  # reads from the disk what is read once
             times = in_turn(options.repetitions, lambda pmio: run_job(options, mpi, ranks, what != "no file", pmio, scratch))
         results.append({"mpi": mpi.tag, "ranks": ranks, "what": what, "limit_ms": limit, **times})
     return results
@@ -97,7 +85,7 @@ def run_command(command, env):
 
 
 def memory_kb(env):
-    """Of a command that looks at itself: what is resident, and what of it is nobody else's."""
+    """Of a command that looks at itself: its resident memory, and the part that it shares with nobody."""
     command = ["/bin/cat", "/proc/self/smaps_rollup"]
     lines = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.splitlines()
     of = {line.split()[0]: int(line.split()[1]) for line in lines[1:]}
@@ -106,7 +94,7 @@ def memory_kb(env):
 
 def measure_commands(options):
     plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" and not name.startswith("PMIO_")}
-    environments = {False: plain, True: {**plain, "LD_PRELOAD": str(options.build / "lib" / "libpmio.so")}}
+    environments = {False: plain, True: {**plain, "LD_PRELOAD": str(places.preloaded(options.build))}}
     results = [{"what": "cat, memory", **in_turn(21, lambda pmio: memory_kb(environments[pmio]))}]
     for what, command in COMMANDS.items():
         times = in_turn(options.commands, lambda pmio: run_command(command, environments[pmio]))
@@ -131,25 +119,19 @@ def row_of(result):
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser = command_line.benchmark_parser(__doc__, repetitions=21, timeout=120, mpi=False)
+    command_line.add_log_directory(parser)
+    command_line.add_work(parser)
     parser.add_argument("--job", action="append", help="TAG:RANKS of a job; default: those of all MPICHs and Open MPIs")
-    parser.add_argument("--repetitions", type=int, default=21)
     parser.add_argument("--commands", type=int, default=501, help="how often each command without MPI is run; 0: not")
-    parser.add_argument("--log-dir", default="/dev/shm", help="where the log directory is made: a tmpfs")
-    parser.add_argument("--work", default=ROOT, type=Path, help="where target files are written: a disk file system")
-    parser.add_argument("--timeout", type=float, default=120)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    options.build = options.build.resolve()
-    return options
+    return parser.parse_args()
 
 
 def jobs_of(options):
     if options.job:
         named = (job.rsplit(":", 1) for job in options.job)
-        return [(harness.choose_mpi(options.build, tag), int(ranks)) for tag, ranks in named]
-    return [(mpi, ranks) for mpi in harness.load_mpis(options.build) for ranks in RANKS.get(mpi.family, ())]
+        return [(mpi_libraries.choose(options.build, tag), int(ranks)) for tag, ranks in named]
+    return [(mpi, ranks) for mpi in mpi_libraries.load(options.build) for ranks in RANKS.get(mpi.family, ())]
 
 
 def main():
@@ -158,10 +140,9 @@ def main():
     if options.commands > 0:
         results += measure_commands(options)
     print(f"medians of {options.repetitions} (commands: {options.commands}) in turn; wall and CPU time in ms, memory resident and private in KB")
-    harness.print_table(("MPI, ranks", "what", "wall plain", "pmio", "added", "CPU plain", "pmio", "added", ""),
-                        [row_of(result) for result in results])  # fmt: skip
-    if options.json:
-        options.json.write_text(json.dumps({"repetitions": options.repetitions, "results": results}, indent=1) + "\n")
+    tables.print_table(("MPI, ranks", "what", "wall plain", "pmio", "added", "CPU plain", "pmio", "added", ""),
+                       [row_of(result) for result in results])  # fmt: skip
+    tables.write_json(options.json, {"repetitions": options.repetitions, "results": results})
     return 1 if any(is_too_much(result) for result in results) else 0
 
 

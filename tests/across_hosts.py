@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """across_hosts.c, or another program, by two ranks on each of two hosts, plain and under pmio, leaves the file of a plain run
-on one host. across_hosts.c under pmio is logged, and handed on where the hosts cannot reach each other.
+on one host. across_hosts.c under pmio is logged, and handed on if the hosts cannot reach each other.
 
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
   across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun
   across_hosts.py --mpi mpich-5.0.2 --program handed_on_hosts
 """
 
-import checks
-import hosts  # and where harness is
-import harness
+from pmiolab import checks, command_line, hosts, mpi_libraries, places
 
 RANKS = 4
 
@@ -20,25 +18,23 @@ def checksum(bed, host, name):
 
 def run_job(bed, options, name, where, command, *expected_mode):
     """The complaint, or ''."""
-    program = options.build / "tests" / "mpi" / f"{options.program}-{options.mpi}"
-    launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi]
+    program = places.test_program(options.build, options.program, options.mpi)
+    launch = ["mpiexec", *(["--slurm"] if options.slurm else []), "--build", options.build, "--mpi", options.mpi.tag]
     launch += ["-n", RANKS, "--hosts", ",".join(where)]
-    code, output = bed.run(*launch, *command, program, f"/mnt/pfs/{name}", *expected_mode)
-    if code is None:
-        return f"{name}: timed out\n{output}"
-    # More is said by Open MPI 4's launcher, and by pmio where it hands on.
+    ended = bed.run(*launch, *command, program, f"/mnt/pfs/{name}", *expected_mode)
+    # Open MPI 4's launcher says more, and pmio does when it hands on.
     expected = f"{len(where)} hosts"
-    if code == 0 and expected in output.splitlines():
+    if ended.code == 0 and expected in ended.output.splitlines():
         return ""
-    return f"{name}: exit {code}, expected '{expected}'\n{output}"
+    return f"{name}: {ended.how}, expected '{expected}'\n{ended.output}"
 
 
 def compare(bed, options):
-    pmio = [options.build / "bin" / "pmio", "run", "--"]
+    pmio = [places.pmio(options.build), "run", "--"]
     both = ["c1", "c2"]
     jobs = [("one-host", ["c1"], []), ("plain", both, [])]
     if options.program == "across_hosts":
-        # What rests in the logs is logged when it is opened again to be read, too: rested_hosts is about that.
+        # A file that rests in the logs is logged again when it is opened for reading: rested_hosts is about that.
         jobs += [("pmio", both, ["env", "PMIO_KEEP_CLOSED=off", *pmio], "log"),
                  ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]  # fmt: skip
     else:
@@ -57,12 +53,12 @@ def compare(bed, options):
 
 
 def main():
-    parser = checks.parser(__doc__)
+    parser = command_line.parser(__doc__)
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--program", default="across_hosts", help="of tests/mpi")
     parser.add_argument("--slurm", action="store_true", help="launch by Slurm")
     options = parser.parse_args()
-    options.mpi = harness.choose_mpi(options.build, options.mpi).tag
+    options.mpi = mpi_libraries.choose(options.build, options.mpi)
     if options.slurm:
         hosts.skip_without_slurm()
     with hosts.testbed(file_system=options.fs) as bed:
@@ -70,8 +66,7 @@ def main():
             bed.must("slurm")
         complaints = compare(bed, options)
     ranks = f"{'by Slurm, ' if options.slurm else ''}{RANKS} ranks on 2 hosts"
-    print("\n".join(complaints) or f"{options.mpi}: {ranks}, plain and under pmio, wrote the file of one host")
-    return 1 if complaints else 0
+    return checks.conclude(complaints, f"{options.mpi.tag}: {ranks}, plain and under pmio, wrote the file of one host")
 
 
 if __name__ == "__main__":

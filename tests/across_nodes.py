@@ -9,18 +9,18 @@
                                                                each host, in any order and at once
 """
 
-import argparse
 import random
-import shutil
 import sys
-import tempfile
-from pathlib import Path
 
-import hosts  # and where mpi_processes is
-import differential
-import mpi_processes
-import spanning_job
-from spanning_job import HOSTS, RANKS, SECONDS
+from pmiolab import checks, command_line, differential, hosts, places, processes, spanning_jobs
+from pmiolab.spanning_jobs import HOSTS, RANKS, SECONDS
+
+SECONDS_OF_SEED = 60
+
+
+def launch(options, hosts):
+    return spanning_jobs.launch(options.build, options.mpi, options.ranks, hosts)
+
 
 # Differential
 
@@ -28,22 +28,24 @@ from spanning_job import HOSTS, RANKS, SECONDS
 def compare(bed, options, scratch):
     first, last = options.seeds
     count = last - first + 1
-    reference = differential.Contestant(options.reference, options, False)
+    restrictions = ["--by-all", *differential.restrictions(options.mpi)]
+    scenarios = differential.Scenarios(options.build, None, options.ranks, options.ops, SECONDS_OF_SEED, None, restrictions)
+    reference = differential.Contestant(options.reference, scenarios, False)
     expected = differential.reference_records(reference, first, count)
     bed.must("on", HOSTS[0], "mkdir", "/mnt/pfs/files")
-    program = options.build / "tests" / "mpi" / f"differential-{options.mpi.tag}"
-    arguments = ["--dir", "/mnt/pfs/files", "--record", scratch / "record", "--seed", first, "--seeds", count, "--ops", options.ops, *options.restrictions]
-    launch = spanning_job.launch(options, options.ranks, options.hosts)
-    code, output = bed.run(*launch, *spanning_job.under_pmio(options), program, *arguments, timeout=SECONDS + options.timeout * count)
-    found = [differential.read_lines(scratch / f"record.{rank}") for rank in range(options.ranks)]
-    if code != 0:
-        return [f"exit {code}\n{output}\n{differential.last_lines(found)}"]
+    program = places.test_program(options.build, "differential", options.mpi)
+    arguments = differential.arguments(scenarios, "/mnt/pfs/files", scratch / "record", first, count)
+    ended = bed.run(*launch(options, options.hosts), *spanning_jobs.under_pmio(options.build), program, *arguments,
+                    timeout=SECONDS + SECONDS_OF_SEED * count)  # fmt: skip
+    found = differential.read_records(scratch, options.ranks)
+    if ended.code != 0:
+        return [f"{ended.how}\n{ended.output}\n{differential.last_lines(found)}"]
     complaints = []
     for seed in range(first, last + 1):
         wanted, got = differential.of_seed(expected, seed), differential.of_seed(found, seed)
         if where := differential.first_difference(wanted, got):
             complaints.append(f"seed {seed}: plain on one host (-) and pmio on several (+) differ\n{differential.describe(wanted, got, where)}")
-    return complaints + [f"left: {name}" for name in spanning_job.leftovers(bed, options.hosts)]
+    return complaints + [f"left: {name}" for name in spanning_jobs.leftovers(bed, options.hosts)]
 
 
 # Threads
@@ -55,26 +57,25 @@ def checksums(bed, host, name):
 
 
 def run_threads(bed, options, name, where, wrapper, *more):
-    program = options.build / "tests" / "mpi" / f"threads_hosts-{options.mpi.tag}"
-    launch = spanning_job.launch(options, options.ranks, where)
-    code, output = bed.run(*launch, *wrapper, program, f"/mnt/pfs/{name}", *more, timeout=SECONDS)
-    if code == 0 and f"{len(where)} hosts" in output.splitlines():
+    program = places.test_program(options.build, "threads_hosts", options.mpi)
+    ended = bed.run(*launch(options, where), *wrapper, program, f"/mnt/pfs/{name}", *more, timeout=SECONDS)
+    if ended.code == 0 and f"{len(where)} hosts" in ended.output.splitlines():
         return []
-    return [f"{name}: exit {code}\n{output}"]
+    return [f"{name}: {ended.how}\n{ended.output}"]
 
 
-# A log of fewer segments than a rank has files, too: it is full of what is not in the file.
 def thread_often(bed, options, _):
+    """Also with a log of fewer segments than a rank has files, which is full of bytes that are not in the file yet."""
     complaints = run_threads(bed, options, "plain", options.hosts[:1], [], "turns")
     expected = None if complaints else checksums(bed, options.hosts[0], "plain")
     for number, size in enumerate(["8M", "256K"] * options.repetitions):
         name = f"threads{number}"
-        wrapper = spanning_job.under_pmio(options, PMIO_LOG_SIZE=size)
+        wrapper = spanning_jobs.under_pmio(options.build, PMIO_LOG_SIZE=size)
         complaints = complaints or run_threads(bed, options, name, options.hosts, wrapper)
         for host in [] if complaints else options.hosts:
             if checksums(bed, host, name) != expected:
                 complaints.append(f"{name}: not the files of the plain run on one host, read on {host}")
-    return complaints + [f"left: {name}" for name in spanning_job.leftovers(bed, options.hosts)]
+    return complaints + [f"left: {name}" for name in spanning_jobs.leftovers(bed, options.hosts)]
 
 
 # Crashes
@@ -86,7 +87,7 @@ def run_until_killed(job, chooser):
     moment = chooser.randrange(5, 150)
     job.wait_until(lambda: job.progress.started() >= moment)
     victims = job.ranks()
-    mpi_processes.kill(victims if chooser.random() < 0.7 else victims[-1:])
+    processes.kill(victims if chooser.random() < 0.7 else victims[-1:])
     left = job.wait_gone(SECONDS)
     code = job.end(0 if left else SECONDS)
     if left or code is None:
@@ -95,15 +96,15 @@ def run_until_killed(job, chooser):
 
 
 def crash_round(bed, options, number, scratch):
-    job = spanning_job.Job(bed, options, scratch, f"/mnt/pfs/crash-{number}", number)
+    job = spanning_jobs.Job(bed, options.build, options.mpi, scratch, f"/mnt/pfs/crash-{number}", number)
     if complaint := run_until_killed(job, random.Random(number)):
         return complaint
     order = [HOSTS, HOSTS[::-1], set(HOSTS)][number % 3]
-    if complaint := spanning_job.recover(bed, options, order):
+    if complaint := spanning_jobs.recover(bed, options.build, order):
         return f"recovery in the order {order}: {complaint}"
     if complaint := job.check(HOSTS[number % 2]):
         return f"after recovery in the order {order}: {complaint}"
-    return "".join(f"left: {name}\n" for name in spanning_job.leftovers(bed))
+    return "".join(f"left: {name}\n" for name in spanning_jobs.leftovers(bed))
 
 
 def kill_often(bed, options, scratch):
@@ -121,12 +122,10 @@ WHAT = {"differential": compare, "threads": thread_often, "crash": kill_often}
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line.parser(__doc__)
     parser.add_argument("what", choices=[*WHAT])
-    parser.add_argument("--build", default=hosts.ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", required=True, help="tag of the MPI")
-    parser.add_argument("--seeds", default="1-3", type=lambda text: tuple(int(word) for word in text.split("-")))
-    parser.add_argument("--ops", default=40, type=int)
+    parser.add_argument("--seeds", default="1-3", type=lambda text: tuple(int(word) for word in text.split("-")), help="first-last")
+    differential.add_operations(parser)
     parser.add_argument("--hosts", default=len(HOSTS), type=int, help="crashes are of two")
     parser.add_argument("--ranks", default=RANKS, type=int, help="on all hosts together; crashes are of four")
     parser.add_argument("--repetitions", default=1, type=int, help="of threads")
@@ -134,28 +133,19 @@ def parse():
     parser.add_argument("--kills", default=3, type=int)
     parser.add_argument("--first", default=0, type=int, help="number of the first kill")
     options = parser.parse_args()
-    options.build = options.build.resolve()
     if options.ranks % options.hosts:
         parser.error("--ranks is not a multiple of --hosts")
     options.hosts = [f"c{number + 1}" for number in range(options.hosts)]
-    options.restrictions, options.timeout = ["--by-all"], 60
-    options.reference_build, options.work = None, None
-    options.reference_mpi = None
-    options.reference, options.mpi = differential.choose_mpis(options)
-    options.restrictions += [] if options.mpi.tag.startswith("mpich-5") else ["--portable"]
+    options.reference, options.mpi = differential.choose_mpis(options.build, options.mpi)
     return options
 
 
 def main():
     options = parse()
-    scratch = Path(tempfile.mkdtemp(prefix="pmio-across-nodes-", dir="/tmp"))
-    try:
-        with hosts.testbed(compute=len(options.hosts), servers=2, file_system=options.fs) as bed:
-            complaints = WHAT[options.what](bed, options, scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    print("\n".join(complaints) or f"{options.mpi.tag}: {options.what} on {len(options.hosts)} hosts: nothing to complain of")
-    return 1 if complaints else 0
+    with places.temporary("across-nodes", "/tmp") as scratch, \
+         hosts.testbed(compute=len(options.hosts), servers=2, file_system=options.fs) as bed:  # fmt: skip
+        complaints = WHAT[options.what](bed, options, scratch)
+    return checks.conclude(complaints, f"{options.mpi.tag}: {options.what} on {len(options.hosts)} hosts: nothing to complain of")
 
 
 if __name__ == "__main__":

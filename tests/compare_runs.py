@@ -1,20 +1,15 @@
 #!/usr/bin/env python3
 """Runs one test program plain and under pmio and compares all that it leaves in its directory, byte for byte.
 
-Under pmio it must go through the log, or where that is --handed-on not, and leave no log behind.
+Under pmio its data must go through the log, or not with --handed-on, and no log may be left behind.
 
   compare_runs.py --mpi mpich-5.0.2 --program threads multiple
 """
 
 import shutil
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import checks
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
 ATTEMPTS = 5
 
@@ -32,53 +27,57 @@ def differences(plain, logged):
 
 
 def parse_options():
-    parser = checks.parser(__doc__)
-    parser.add_argument("--ranks", type=int, default=2)
+    parser = command_line.parser(__doc__)
+    command_line.add_ranks(parser)
     parser.add_argument("--program", required=True)
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--handed-on", action="store_true", help="nothing is expected to go through the log")
     parser.add_argument("--log-size", help="of a rank; default: pmio's")
     parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
     parser.add_argument("--says", default="", help="what the run under pmio must say, among other things")
-    parser.add_argument("--again", help="what the MPI library says where it fails by itself now and then: then the run is repeated")
+    parser.add_argument("--again", help="what the MPI library says if it fails by itself now and then: then the run is repeated")
     parser.add_argument("--plain", action="append", default=[], help="one more argument, without pmio only")
     return parser.parse_args()
 
 
+def run(options, mpi, work, pmio):
+    """Runs the program in the new directory `work`, and again as long as the MPI library is seen to fail by itself."""
+    wrapper = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
+    if options.descriptors:
+        wrapper += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
+    words = [places.test_program(options.build, options.program, mpi), work, *options.arguments, *([] if pmio else options.plain)]
+    for attempt in range(ATTEMPTS):
+        work.mkdir()
+        done = real_programs.run(mpi, options.ranks, words, directory=work.parent, pmio=pmio,
+                                 preload=[places.yielding(options.build)], timeout=60, wrapper=wrapper)  # fmt: skip
+        if done.verdict == "pass" or not options.again or options.again not in done.output or attempt + 1 == ATTEMPTS:
+            break
+        print(f"{work.name}: {done.verdict}, once more: {options.again}")
+        shutil.rmtree(work)
+    return done
+
+
+def is_as_expected(options, done, pmio):
+    if done.verdict != "pass":
+        return False
+    return not pmio or ((done.logged_bytes == 0) == options.handed_on and options.says in done.output)
+
+
 def main():
     options = parse_options()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     left = {}
-    program = options.build / "tests" / "mpi" / f"{options.program}-{mpi.tag}"
-    preload = [options.build / "lib" / "libpmio_yield.so"]
-    with tempfile.TemporaryDirectory(prefix="pmio-compare-") as scratch:
-        for name, pmio, more in (("plain", None, options.plain), ("log", options.build / "bin" / "pmio", [])):
-            work = Path(scratch) / name
-            work.mkdir()
-            wrapper = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
-            if options.descriptors:
-                wrapper += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
-            words = [str(program), str(work), *options.arguments, *more]
-            for _ in range(ATTEMPTS):
-                run = harness.run(
-                    mpi, options.ranks, words, directory=scratch, pmio=pmio, preload=preload, timeout=60, wrapper=wrapper
-                )
-                if run.verdict == "pass" or not options.again or options.again not in run.output:
-                    break
-                print(f"{name}: {run.verdict}, once more: {options.again}")
-                shutil.rmtree(work)
-                work.mkdir()
-            if run.code == harness.SKIPPED:
-                harness.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
-            print(f"{name}: {run.verdict}, {run.logged_bytes} bytes through the log")
-            wanted = not pmio or ((run.logged_bytes == 0) == options.handed_on and options.says in run.output)
-            if run.verdict != "pass" or not wanted:
-                print(run.output)
+    with places.temporary("compare") as scratch:
+        for name, pmio in (("plain", None), ("log", places.pmio(options.build))):
+            done = run(options, mpi, scratch / name, pmio)
+            if done.code == checks.SKIPPED:
+                checks.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
+            print(f"{name}: {done.verdict}, {done.logged_bytes} bytes through the log")
+            if not is_as_expected(options, done, pmio):
+                print(done.output)
                 return 1
-            left[name] = files_in(work)
-    found = list(differences(left["plain"], left["log"]))
-    print("\n".join(found) or f"{len(left['log'])} files are the same")
-    return 1 if found else 0
+            left[name] = files_in(scratch / name)
+    return checks.conclude(differences(left["plain"], left["log"]), f"{len(left['log'])} files are the same")
 
 
 if __name__ == "__main__":

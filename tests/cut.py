@@ -12,9 +12,7 @@ A plain `pmio recover` then brings in the rest.
 import json
 import struct
 
-import crash
-import harness
-import mpi_processes
+from pmiolab import killed_jobs, mpi_libraries, places, processes
 
 CELL, CELLS, MOST = 256, 4000, 24  # as in crash_cut.c
 MASK = (1 << 64) - 1
@@ -28,7 +26,7 @@ def mix(x):
     return x ^ (x >> 31)
 
 
-class CutRound(crash.Round):
+class CutRound(killed_jobs.Round):
     def __init__(self, options, mpi, number, scratch):
         super().__init__(options, mpi, number, scratch)
         self.drains = number % 2 == 1
@@ -65,10 +63,10 @@ class CutRound(crash.Round):
         return number
 
     def recover_json(self, *arguments, codes=(0,)):
-        command = [str(self.options.build / "bin" / "pmio"), "recover", "--json", "--dir", str(self.logs), *arguments]
-        code, output = mpi_processes.run(command, harness.environment(self.mpi), self.options.timeout)
+        command = [places.pmio(self.options.build), "recover", "--json", "--dir", self.logs, *arguments]
+        code, output = processes.run(command, mpi_libraries.environment(self.mpi), self.options.timeout)
         if code not in codes:
-            raise crash.Failure(f"pmio recover {' '.join(arguments)}: exit {code}: {output}")
+            raise killed_jobs.Failure(f"pmio recover {' '.join(arguments)}: exit {code}: {output}")
         files = [file for job in json.loads(output)["jobs"] for file in job["files"]]
         return code, files[0] if files else None
 
@@ -91,16 +89,16 @@ class CutRound(crash.Round):
         excused = self.excused(report)
         missing = any(each["missing_ranks"] for each in report["opens"])
         if code != (1 if excused or missing else 0):
-            raise crash.Failure(f"exit {code} with {len(excused)} cells that may differ: {report}")
+            raise killed_jobs.Failure(f"exit {code} with {len(excused)} cells that may differ: {report}")
         if not excused:
             if found != wanted:
-                raise crash.Failure(f"the file is not in the state after call {cut}")
+                raise killed_jobs.Failure(f"the file is not in the state after call {cut}")
             return f"call {cut['last_complete_collective_call']}, exactly"
         size = max(len(found), len(wanted))
         found, wanted = found.ljust(size, b"\0"), wanted.ljust(size, b"\0")
         differ = {at // CELL for at in range(0, size, CELL) if found[at : at + CELL] != wanted[at : at + CELL]}
         if not differ <= excused:
-            raise crash.Failure(f"cells {sorted(differ - excused)[:8]} differ from the state after call {cut}")
+            raise killed_jobs.Failure(f"cells {sorted(differ - excused)[:8]} differ from the state after call {cut}")
         return f"call {cut['last_complete_collective_call']}, {len(differ)} cells differ of {len(excused)} that may"
 
     def check_lower_bound(self, report):
@@ -108,12 +106,12 @@ class CutRound(crash.Round):
         complete = self.number_of(report["opens"][0]["last_complete_collective_call"])
         rows = self.progress.rows()
         if complete > min(row[0] for row in rows):
-            raise crash.Failure(f"call {complete} is said to be complete: {rows}")
+            raise killed_jobs.Failure(f"call {complete} is said to be complete: {rows}")
         known = not report["opens"][0]["missing_ranks"]
         acknowledged = min(row[1] for row in rows)
         missed = any(self.call(0, number)[0] for number in range(complete + 1, acknowledged + 1))
         if known and missed:
-            raise crash.Failure(f"only call {complete} is said to be complete: {rows}")
+            raise killed_jobs.Failure(f"only call {complete} is said to be complete: {rows}")
 
     def check_rest(self):
         """Every call that had come back; the last one that had not may be there in part."""
@@ -128,7 +126,7 @@ class CutRound(crash.Round):
         for cell in range(len(found) // CELL):
             at = cell * CELL
             if found[at : at + CELL] != wanted[at : at + CELL] and cell not in begun:
-                raise crash.Failure(f"cell {cell} is wrong after the plain recovery")
+                raise killed_jobs.Failure(f"cell {cell} is wrong after the plain recovery")
 
     def run(self):
         self.write_and_kill()
@@ -136,12 +134,12 @@ class CutRound(crash.Round):
         verdict = "no log"
         if report and report["opens"]:
             if self.drains is False and report["later"]["ranges_in_file"]:
-                raise crash.Failure("bytes were drained though nothing drains")
+                raise killed_jobs.Failure("bytes were drained though nothing drains")
             self.check_lower_bound(report)
             verdict = self.check_cut(code, report)
             again = self.recover_json("--consistent", codes=(0, 1))[1]
             if again and self.check_cut(code, again) != verdict:
-                raise crash.Failure("a second recovery says something else")
+                raise killed_jobs.Failure("a second recovery says something else")
         if self.file.exists():
             self.recover_json()
             self.check_rest()
@@ -149,4 +147,4 @@ class CutRound(crash.Round):
 
 
 if __name__ == "__main__":
-    raise SystemExit(crash.run_rounds(crash.parse_options(__doc__), CutRound))
+    raise SystemExit(killed_jobs.run_rounds(killed_jobs.parse_options(__doc__), CutRound))

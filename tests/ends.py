@@ -9,32 +9,28 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent / "programs")]
-import checks
-import harness
-import mpi_processes
+from pmiolab import checks, command_line, mpi_libraries, places, processes
 
 BLOCK = 5000
 TIMEOUT = 60
-# By a rank that is started without a launcher, which would end the ranks in its own way.
+# By a rank without a launcher: a launcher would end the ranks in its own way.
 ALONE = ("quick_exit", "_exit", "_Exit", "execv", "execl", "failed_exec", "exit_in_handler", "late", "close_late", "term",
          "abort", "own_handler", "forked")  # fmt: skip
-# By two. one_: the launcher ends the other rank.
+# By two ranks. one_: the launcher ends the other rank.
 TOGETHER = ("return", "exit", "mpi_abort", "one_mpi_abort")
 SIGNALS = {"term": signal.SIGTERM, "abort": signal.SIGABRT}
 
 
 class Place:
-    """Of one run."""
+    """Where one run has its file and its logs, and what became of it."""
 
     def __init__(self, options, mpi, scratch, name):
         self.options, self.mpi = options, mpi
         self.file, self.logs = scratch / f"{name}.dat", scratch / f"{name}-logs"
-        self.environment = harness.environment(mpi) | {"PMIO_REGISTRY": str(scratch)}
-        self.pmio = str(options.build / "bin" / "pmio")
+        self.environment = mpi_libraries.environment(mpi) | {"PMIO_REGISTRY": str(scratch)}
+        self.pmio = places.pmio(options.build)
 
     def run(self, words, more=()):
         environment = self.environment | dict(more)
@@ -44,10 +40,10 @@ class Place:
         )  # fmt: skip
 
     def end(self, way, ranks=0, more=()):
-        program = self.options.build / "tests" / "mpi" / f"ends-{self.mpi.tag}"
-        yielding = "LD_PRELOAD=" + str(self.options.build / "lib" / "libpmio_yield.so")
+        program = places.test_program(self.options.build, "ends", self.mpi)
         launcher = [self.mpi.mpiexec, "-n", ranks] if ranks else []
-        words = [*launcher, "env", yielding, self.pmio, "run", "--dir", self.logs, "--", program, self.file, way]
+        yielding = processes.with_environment({}, [places.yielding(self.options.build)])
+        words = [*launcher, *yielding, self.pmio, "run", "--dir", self.logs, "--", program, self.file, way]
         self.result = self.run(words, more)
         return self.result
 
@@ -59,7 +55,7 @@ class Place:
         return self.run([self.pmio, "recover", "--dir", self.logs]).stdout
 
     def says_later(self):
-        """What a program hears that is started next."""
+        """What pmio says to the program that is started next."""
         return self.run([self.pmio, "run", "--dir", self.logs, "--mpi", self.mpi.tag, "--", "true"]).stdout
 
     def jobs(self):
@@ -69,7 +65,7 @@ class Place:
 def check_complete(test, place, way, text):
     code = place.result.returncode
     wanted = [-SIGNALS[way], 128 + SIGNALS[way]] if way in SIGNALS else [0]
-    # What a child writes is not MPI-IO, and told of as such.
+    # A child's writes are not MPI-IO, and pmio says so.
     lines = [line for line in place.result.stdout.splitlines() if way != "forked" or "written past MPI-IO" not in line]
     said = "\n".join(lines) + place.says_later()
     test.check(f"{way}: the file is complete", place.has(text), said)
@@ -95,25 +91,25 @@ def check_daemon(test, place):
     for pid in set(os.listdir("/proc")) - before:
         command = Path("/proc") / pid / "cmdline"
         if pid.isdigit() and command.exists() and str(place.file).encode() in command.read_bytes():
-            mpi_processes.kill([int(pid)])
+            processes.kill([int(pid)])
 
 
 def main():
-    options = checks.parser(__doc__).parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     test = checks.Checks()
     letters = {"late": "aL", "failed_exec": "aL", "forked": "aF"}
-    with tempfile.TemporaryDirectory(prefix="pmio-ends-", dir=harness.memory()) as scratch:
+    with places.temporary("ends", places.memory()) as scratch:
         for way in ALONE:
-            place = Place(options, mpi, Path(scratch), way)
+            place = Place(options, mpi, scratch, way)
             place.end(way)
             check_complete(test, place, way, letters.get(way, "a"))
         for way in TOGETHER:
-            place = Place(options, mpi, Path(scratch), way)
+            place = Place(options, mpi, scratch, way)
             place.end(way, ranks=2)
             check_complete(test, place, way, "ab")
-        check_killed(test, Place(options, mpi, Path(scratch), "kill"))
-        check_daemon(test, Place(options, mpi, Path(scratch), "daemon"))
+        check_killed(test, Place(options, mpi, scratch, "kill"))
+        check_daemon(test, Place(options, mpi, scratch, "daemon"))
     return test.conclude()
 
 

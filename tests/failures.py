@@ -13,21 +13,15 @@ are recovered.
 
 import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-import checks
-import hosts  # and where harness is
-import harness
-import mpi_processes
-import spanning_job
-from cluster import file_system
-from cluster.settings import load
-from spanning_job import HOSTS, NOT_ALL_NODES
+from pmiolab import command_line, hosts, mpi_libraries, places, processes, spanning_jobs
+from pmiolab.cluster import file_system
+from pmiolab.cluster.settings import load
+from pmiolab.spanning_jobs import HOSTS, NOT_ALL_NODES, RANKS
 
 AWAY = 15  # seconds of a link or a server
 SILENCE = 30  # seconds after which a host that says nothing is given up (src/peer/connection.h)
@@ -57,9 +51,9 @@ def want(holds, text):
         raise Wrong(text)
 
 
-def signal_all(processes, number):
-    for process in processes:
-        os.kill(process, number)
+def signal_all(pids, number):
+    for pid in pids:
+        os.kill(pid, number)
 
 
 class Case:
@@ -68,7 +62,7 @@ class Case:
         self.random = random.Random(f"{failure}:{moment}:{number}")
         self.name = f"{failure}-{moment}-{number}"
         self.path = f"/mnt/pfs/{self.name}"
-        self.job = spanning_job.Job(bed, options, scratch, self.path, self.random.randrange(1000))
+        self.job = spanning_jobs.Job(bed, options.build, options.mpi, scratch, self.path, self.random.randrange(1000))
         # A log that the host's death takes along, or not.
         self.logs = LOCAL if failure != "host-memory" else "/dev/shm/pmio"
         self.dir = ["--dir", self.logs]
@@ -131,7 +125,7 @@ class Case:
     def job_goes_on(self):
         self.start_and_wait(CALLS)
         self.pass_by()
-        code = self.job.end(spanning_job.SECONDS)
+        code = self.job.end(spanning_jobs.SECONDS)
         if self.failure == "link" and code not in (0, None) and "pmio:" not in self.job.said():
             print(f"  {self.name}: the MPI library did not get over it: {self.job.said().strip()[:200]}", flush=True)
             return self.recover_all()
@@ -142,12 +136,12 @@ class Case:
 
     def job_dies(self):
         self.start_and_wait(100000)
-        here = range(spanning_job.RANKS // len(HOSTS))
+        here = range(RANKS // len(HOSTS))
         if self.failure == "stopped":
             leader = self.random.choice([0, here.stop])
-            os.kill(self.job.processes()[leader], signal.SIGSTOP)
+            os.kill(self.job.by_rank()[leader], signal.SIGSTOP)
             self.let_go()
-            self.await_survivors([rank for rank in range(spanning_job.RANKS) if rank != leader], STOPPED)
+            self.await_survivors([rank for rank in range(RANKS) if rank != leader], STOPPED)
         else:
             isolated = self.failure == "isolated"
             self.bed.must(*(["link", HOSTS[1], "down"] if isolated else ["crash", HOSTS[1]]))
@@ -167,7 +161,7 @@ class Case:
             time.sleep(0.5)
         seconds = time.monotonic() - begin
         if hanging := self.in_pmio(survivors):
-            stacks = "\n".join(mpi_processes.stacks(process) for process in hanging.values())
+            stacks = "\n".join(processes.stacks(pid) for pid in hanging.values())
             raise Wrong(f"ranks {[*hanging]} hang\n{self.job.said()}\n{stacks}")
         if "pmio:" in self.job.said():
             want(f"stays in the log '{self.logs}/job-" in self.job.said(), f"the log's place is not named\n{self.job.said()}")
@@ -178,7 +172,7 @@ class Case:
 
     def in_pmio(self, survivors):
         """The processes of those that are there, and in pmio, by rank."""
-        there = {rank: process for rank, process in self.job.processes().items() if rank in survivors}
+        there = {rank: process for rank, process in self.job.by_rank().items() if rank in survivors}
         progress = self.job.progress
         # Of those in a close nobody knows, until it has said that the drain has failed, but by what they wait in.
         closing = [] if "pmio:" in self.job.said() else progress.within_a_close()
@@ -197,7 +191,7 @@ class Case:
 
     def describe(self, survivors):
         """Of those that are not in pmio any more."""
-        there = self.job.processes()
+        there = self.job.by_rank()
         groups = {
             "have ended": [rank for rank in survivors if rank not in there],
             "have their error and wait in MPI": [rank for rank in survivors if rank in there and self.job.progress.failed(rank)],
@@ -213,7 +207,7 @@ class Case:
 
     def recover_all(self):
         order = self.random.choice([HOSTS, HOSTS[::-1], set(HOSTS)])
-        complaint = spanning_job.recover(self.bed, self.options, order, *self.dir)
+        complaint = spanning_jobs.recover(self.bed, self.options.build, order, *self.dir)
         want(not complaint, f"recovery in the order {order}: {complaint}")
         self.expect_all()
 
@@ -221,14 +215,14 @@ class Case:
         for host in HOSTS:
             wrong = self.job.check(host)
             want(not wrong, f"the file, read on {host}: {wrong}")
-        left = spanning_job.leftovers(self.bed)
+        left = spanning_jobs.leftovers(self.bed)
         want(not left, f"left: {left}")
         self.expect_nothing_to_do()
 
     def expect_nothing_to_do(self):
         before = self.fingerprint()
         for host in HOSTS:
-            code, output = self.bed.run("on", host, *spanning_job.recovery(self.options, *self.dir))
+            code, output = self.bed.run("on", host, *spanning_jobs.recovery(self.options.build, *self.dir))
             want(code == 0, f"a second recovery on {host}: exit {code}\n{output}")
             after = self.fingerprint()
             want(after == before, f"a second recovery, on {host}, has changed the file from\n{before}to\n{after}{output}")
@@ -236,12 +230,12 @@ class Case:
     def recover_what_is_left(self):
         """The log of the second host, with its ranks, is gone."""
         first, second = HOSTS
-        lost = range(spanning_job.RANKS // 2, spanning_job.RANKS)
-        code, output = self.bed.run("on", first, *spanning_job.recovery(self.options, *self.dir))
+        lost = range(RANKS // 2, RANKS)
+        code, output = self.bed.run("on", first, *spanning_jobs.recovery(self.options.build, *self.dir))
         want(code == NOT_ALL_NODES and f"{second} (ranks 2-3)" in output, f"on {first}: exit {code}\n{output}")
-        code, output = self.bed.run("on", second, *spanning_job.recovery(self.options, "--all"))
+        code, output = self.bed.run("on", second, *spanning_jobs.recovery(self.options.build, "--all"))
         want(code == 1 and "is gone" in output, f"--all on {second}: exit {code}\n{output}")
-        asks = spanning_job.recovery(self.options, *self.dir, "--file", self.path)
+        asks = spanning_jobs.recovery(self.options.build, *self.dir, "--file", self.path)
         code, output = self.bed.run("on", second, *asks)
         want(code == NOT_ALL_NODES and f"{second} (ranks 2-3)" in output, f"asked for the file: exit {code}\n{output}")
         code, output = self.bed.run("on", first, *asks, "--lost-nodes")
@@ -250,7 +244,7 @@ class Case:
         for host in HOSTS:
             wrong = self.job.check(host, lost=lost)
             want(not wrong, f"the file, read on {host}: {wrong}")
-        left = spanning_job.leftovers(self.bed)
+        left = spanning_jobs.leftovers(self.bed)
         want(not left, f"left: {left}")
         self.expect_nothing_to_do()
 
@@ -258,7 +252,7 @@ class Case:
 
     def during_recovery(self):
         self.start_and_wait(100000)
-        mpi_processes.kill(self.job.ranks())
+        processes.kill(self.job.ranks())
         self.job.wait_gone(PATIENCE)
         self.job.end(PATIENCE)
         self.bed.must("rate", SLOW, *HOSTS)
@@ -268,27 +262,27 @@ class Case:
             self.bed.must("rate", FAST, *HOSTS)
 
     def recover_through_failure(self):
-        both = spanning_job.Recoveries(self.bed, spanning_job.recovery(self.options, *self.dir))
+        both = spanning_jobs.Recoveries(self.bed, spanning_jobs.recovery(self.options.build, *self.dir))
         time.sleep(0.2 + self.random.random())
         if self.failure in FOR_A_WHILE:
             self.pass_by()
             results = both.end()
             codes = [code for code, _ in results.values()]
-            want(sorted(codes, key=str) == [0, NOT_ALL_NODES], spanning_job.describe(results))
+            want(sorted(codes, key=str) == [0, NOT_ALL_NODES], spanning_jobs.describe(results))
             self.expect_all()
             return
         self.bed.must("crash", HOSTS[1])
         survivor = both.running[HOSTS[0]]
         self.bed.must("boot", HOSTS[1])
-        results = both.end(spanning_job.SECONDS)
-        want(results[HOSTS[0]][0] in (0, NOT_ALL_NODES), f"beside a host that died ({survivor.pid}): {spanning_job.describe(results)}")
+        results = both.end(spanning_jobs.SECONDS)
+        want(results[HOSTS[0]][0] in (0, NOT_ALL_NODES), f"beside a host that died ({survivor.pid}): {spanning_jobs.describe(results)}")
         if self.failure == "host-memory":
-            print(spanning_job.describe(results))
+            print(spanning_jobs.describe(results))
         self.recover_all()
 
 
 def parse():
-    parser = checks.parser(__doc__)
+    parser = command_line.parser(__doc__)
     parser.add_argument("cases", nargs="*", metavar="FAILURE:MOMENT", help="default: all")
     parser.add_argument("--away", type=float, default=AWAY, help="seconds that a link or a server is away")
     parser.add_argument("--rounds", type=int, default=1)
@@ -299,20 +293,19 @@ def parse():
     options.cases = options.cases or [case for case in every if case not in senseless]
     if unknown := set(options.cases) - set(every) | set(options.cases) & senseless:
         parser.error(f"no such case: {' '.join(sorted(unknown))}; there are {' '.join(every)}")
-    options.mpi = harness.choose_mpi(options.build, options.mpi)
+    options.mpi = mpi_libraries.choose(options.build, options.mpi)
     return options
 
 
 def run_case(bed, options, case, number):
     """The complaint, or ''."""
-    scratch = Path(tempfile.mkdtemp(prefix="pmio-failures-", dir="/tmp"))
     begin = time.monotonic()
     try:
-        Case(bed, options, *case.split(":"), number, scratch).run()
+        with places.temporary("failures", "/tmp") as scratch:
+            Case(bed, options, *case.split(":"), number, scratch).run()
     except Wrong as wrong:
         return f"{case}, round {number}: {wrong}"
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
         print(f"{case}, round {number}: {time.monotonic() - begin:.0f} s", flush=True)
     return ""
 

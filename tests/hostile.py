@@ -7,33 +7,38 @@ give one clear line, lose nothing, and let the program run on.
 Needs root for the file systems that it mounts and for foreign owners; exits with 77 elsewhere.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import checks
-import harness
-import mpi_processes
-from checks import MIB, is_complete
+from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places
+from pmiolab.checks import is_complete
+from pmiolab.places import MIB
+
+
+@contextlib.contextmanager
+def mounted(where, options):
+    """A tmpfs, as long as it is needed."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "pmio-test", where], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", where], check=True)
 
 
 class Hostile(checks.Checks):
     def __init__(self, options, mpi, scratch):
         super().__init__()
         self.mpi, self.scratch = mpi, scratch
-        self.pmio = options.build / "bin" / "pmio"
-        self.program = options.build / "tests" / "mpi" / f"full_target-{mpi.tag}"
+        self.pmio = places.pmio(options.build)
+        self.program = places.test_program(options.build, "full_target", mpi)
 
     def job(self, target, size, **settings):
         """(exit code, all output) of two ranks under pmio."""
         settings.setdefault("PMIO_DIR", str(self.scratch / "logs"))
-        command = [self.mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [self.mpi.runtime])]
-        command += [self.program, target, size]
-        return mpi_processes.run([str(word) for word in command], harness.environment(self.mpi), 120)
+        program = [self.program, target, size]
+        return mpi_jobs.run(self.mpi, 2, program, settings=settings, preload=[self.mpi.runtime], timeout=120)
 
     def recover(self, logs=None):
         done = subprocess.run([self.pmio, "recover", "--dir", logs or self.scratch / "logs"], capture_output=True, text=True)
@@ -43,8 +48,7 @@ class Hostile(checks.Checks):
         """The target's file system holds 8 MiB, 24 are written; then it grows, and a recovery completes the file."""
         where = self.scratch / "small"
         where.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "pmio-test", where], check=True)
-        try:
+        with mounted(where, "size=8m"):
             target, size = where / "file", 24 * MIB
             code, output = self.job(target, size, PMIO_LOG_SIZE=log_size)
             name = f"full target, log of {log_size}"
@@ -60,9 +64,7 @@ class Hostile(checks.Checks):
                 self.check(f"{name}: nothing acknowledged is missing", is_complete(target, size))
             code, output = self.recover()
             self.check(f"{name}: a second one finds nothing", code == 0 and "nothing" in output.lower(), output)
-        finally:
-            subprocess.run(["umount", where], check=True)
-            where.rmdir()
+        where.rmdir()
 
     def unusable_log_directory(self, name, logs):
         """One line that says why; the program runs on without the log, and its file is complete."""
@@ -88,25 +90,19 @@ class Hostile(checks.Checks):
         self.unusable_log_directory("below one that does not exist", self.scratch / "no" / "such")
         full = self.scratch / "full"
         full.mkdir(mode=0o700)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "pmio-test", full], check=True)
-        try:
+        with mounted(full, "size=64k,mode=0700"):
             self.unusable_log_directory("without room", full)
-        finally:
-            subprocess.run(["umount", full], check=True)
 
     def small_log_medium(self):
         """Less room than the log was promised: back-pressure, no error."""
         logs = self.scratch / "tight"
         logs.mkdir(mode=0o700)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "pmio-test", logs], check=True)
-        try:
+        with mounted(logs, "size=12m,mode=0700"):
             target = self.scratch / "target"
             target.unlink(missing_ok=True)
             code, output = self.job(target, 64 * MIB, PMIO_DIR=str(logs), PMIO_LOG_SIZE="64M")
             self.check("log medium of 12 MiB: no error", code == 0 and "any error 0" in output, output)
             self.check("log medium of 12 MiB: the file is complete", is_complete(target, 64 * MIB))
-        finally:
-            subprocess.run(["umount", logs], check=True)
 
     def bad_hints(self):
         target = self.scratch / "target"
@@ -121,7 +117,7 @@ class Hostile(checks.Checks):
         job = logs / "job-00000000000000aa"
         for directory in (logs, job):
             directory.mkdir(mode=0o700)
-        data = bytearray((ROOT / "tests" / "golden" / "segment-v1.bin").read_bytes())
+        data = bytearray((places.ROOT / "tests" / "golden" / "segment-v1.bin").read_bytes())
         data[8:12] = (99).to_bytes(4, "little")
         (job / "seg-0-0").write_bytes(data)
         code, output = self.recover(logs)
@@ -130,12 +126,12 @@ class Hostile(checks.Checks):
 
 
 def main():
-    options = checks.parser(__doc__).parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     if os.geteuid() != 0:
-        return harness.SKIPPED
-    with tempfile.TemporaryDirectory(prefix="pmio-hostile-") as scratch:
-        hostile = Hostile(options, mpi, Path(scratch))
+        return checks.SKIPPED
+    with places.temporary("hostile") as scratch:
+        hostile = Hostile(options, mpi, scratch)
         hostile.full_file_system("64M")
         hostile.full_file_system("1M")
         hostile.log_directories()

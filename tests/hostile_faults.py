@@ -9,16 +9,12 @@ log kept and named, or in a complete file; nobody else's file may be touched.
 import os
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import checks
-import harness
-import mpi_processes
-from checks import MIB, is_complete
+from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places, processes
+from pmiolab.checks import is_complete
+from pmiolab.places import MIB
+
 ALWAYS = "1-999999"
 
 
@@ -37,25 +33,21 @@ class Faults(checks.Checks):
         (where / "data").mkdir()
         return where / "data" / "file", where / "logs"
 
-    def command(self, program, arguments, logs, settings):
+    def start(self, program, arguments, logs, settings):
         settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "16M", "PMIO_REGISTRY": self.scratch, **settings}
-        preload = [self.mpi.runtime, self.build / "lib" / "libpmio_faults.so"]
-        command = [self.mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, preload)]
-        command += [self.build / "tests" / "mpi" / f"{program}-{self.mpi.tag}", *arguments]
-        return [str(word) for word in command]
-
-    def start(self, command):
-        return mpi_processes.start(command, harness.environment(self.mpi))
+        words = [places.test_program(self.build, program, self.mpi), *arguments]
+        preload = [self.mpi.runtime, places.faults(self.build)]
+        return mpi_jobs.start(self.mpi, mpi_jobs.command(self.mpi, 2, words, settings=settings, preload=preload))
 
     def job(self, program, arguments, logs, **settings):
-        return mpi_processes.finish(self.start(self.command(program, arguments, logs, settings)), 60)
+        return processes.finish(self.start(program, arguments, logs, settings), 60)
 
     def write(self, target, logs, *command, **settings):
         return self.job("full_target", [target, MIB, *command], logs, **settings)
 
     def pmio(self, *words):
         env = dict(os.environ, PMIO_REGISTRY=str(self.scratch))
-        done = subprocess.run([self.build / "bin" / "pmio", *words], capture_output=True, text=True, env=env)
+        done = subprocess.run([places.pmio(self.build), *words], capture_output=True, text=True, env=env)
         return done.returncode, done.stdout + done.stderr
 
     def failing_calls(self):
@@ -162,7 +154,7 @@ class Faults(checks.Checks):
 
     def stopped_rank(self):
         target, logs = self.fresh()
-        pmio = self.build / "bin" / "pmio"
+        pmio = places.pmio(self.build)
         command = f"env -u LD_PRELOAD {pmio} recover --dir {logs}; true"
         code, output = self.job("stopped", [target, command], logs, PMIO_LOG_SIZE="1M")
         self.check("a rank is stopped: the other goes on", code == 0 and "0 failures" in output, output)
@@ -171,20 +163,17 @@ class Faults(checks.Checks):
     def two_jobs(self):
         target, logs = self.fresh()
         second = target.parent / "second"
-        jobs = [
-            self.start(self.command("full_target", [path, MIB], logs, {}))
-            for path in (target, second)
-        ]
-        done = [mpi_processes.finish(job, 60) for job in jobs]
+        jobs = [self.start("full_target", [path, MIB], logs, {}) for path in (target, second)]
+        done = [processes.finish(job, 60) for job in jobs]
         good = all(code == 0 and "any error 0" in output for code, output in done)
         self.check("two jobs in one log directory", good and is_complete(target, MIB) and is_complete(second, MIB), str(done))
 
 
 def main():
-    options = checks.parser(__doc__).parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
-    with tempfile.TemporaryDirectory(prefix="pmio-faults-") as scratch:
-        faults = Faults(options, mpi, Path(scratch))
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
+    with places.temporary("faults") as scratch:
+        faults = Faults(options, mpi, scratch)
         for case in (faults.failing_calls, faults.failing_settle, faults.passing_faults, faults.target_taken_away, faults.changed_after_the_crash,
                      faults.deleted_before_the_crash, faults.moved_and_back, faults.clock_steps, faults.stopped_rank, faults.two_jobs):  # fmt: skip
             started = time.monotonic()

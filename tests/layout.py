@@ -5,9 +5,7 @@
   layout.py --mpi mpich-5.0.2 --fs ceph       the file system's own default, a directory's layout, and hints
 """
 
-import checks
-import hosts  # and where harness is
-import harness
+from pmiolab import checks, command_line, hosts, mpi_libraries, places
 
 HINTS = "*:striping_unit=1048576:striping_factor=3"
 LAYOUT = "stripe_unit=1048576 stripe_count=3 object_size=4194304"
@@ -19,7 +17,7 @@ class Files:
 
     def sees(self, name):
         """What `pmio doctor` says of the file."""
-        output = self.bed.must("on", "c1", self.options.build / "bin" / "pmio", "doctor", "--file", f"/mnt/pfs/{name}")
+        output = self.bed.must("on", "c1", places.pmio(self.options.build), "doctor", "--file", f"/mnt/pfs/{name}")
         return next(line.split(None, 4)[4] for line in output.splitlines() if line.startswith("layout of the file"))
 
     def empty(self, name):
@@ -27,10 +25,11 @@ class Files:
         return name
 
     def written_with_hints(self, name):
-        """By a job under pmio; the checksum of what is in it."""
-        program = self.options.build / "tests" / "mpi" / f"across_hosts-{self.options.mpi}"
-        launch = ["mpiexec", "--build", self.options.build, "--mpi", self.options.mpi, "-n", 4, "--hosts", "c1"]
-        self.bed.must(*launch, "env", f"PMIO_HINTS={HINTS}", self.options.build / "bin" / "pmio", "run", "--", program, f"/mnt/pfs/{name}")
+        """By a job under pmio; its name."""
+        build, mpi = self.options.build, self.options.mpi
+        launch = ["mpiexec", "--build", build, "--mpi", mpi.tag, "-n", 4, "--hosts", "c1", "env", f"PMIO_HINTS={HINTS}"]
+        program = places.test_program(build, "across_hosts", mpi)
+        self.bed.must(*launch, places.pmio(build), "run", "--", program, f"/mnt/pfs/{name}")
         return name
 
 
@@ -53,10 +52,10 @@ def on_ceph(files, report):
 
 
 def main():
-    parser = checks.parser(__doc__)
+    parser = command_line.parser(__doc__)
     parser.add_argument("--fs", default="moosefs", choices=["moosefs", "ceph"], help="file system of the testbed")
     options = parser.parse_args()
-    options.mpi = harness.choose_mpi(options.build, options.mpi).tag
+    options.mpi = mpi_libraries.choose(options.build, options.mpi)
     report = checks.Checks()
     with hosts.testbed(compute=1, servers=3, file_system=options.fs) as bed:
         (on_ceph if options.fs == "ceph" else on_moosefs)(Files(bed, options), report)

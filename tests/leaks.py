@@ -5,30 +5,24 @@
 """
 
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import checks
-import harness
-import mpi_processes
+from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places
 
 
 def main():
-    parser = checks.parser(__doc__)
+    parser = command_line.parser(__doc__)
     parser.add_argument("--times", type=int, default=10000)
     options = parser.parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     if not Path("/dev/shm").is_dir():
-        return harness.SKIPPED
-    with tempfile.TemporaryDirectory(prefix="pmio-leaks-", dir="/dev/shm") as scratch:
-        logs = Path(scratch) / "logs"
+        return checks.SKIPPED
+    with places.temporary("leaks", "/dev/shm") as scratch:
+        logs = scratch / "logs"
         logs.mkdir(mode=0o700)
         settings = {"PMIO_DIR": logs, "PMIO_REGISTRY": scratch}
-        command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, [mpi.runtime])]
-        command += [options.build / "tests" / "mpi" / f"opens-{mpi.tag}", scratch, options.times]
-        code, output = mpi_processes.run([str(word) for word in command], harness.environment(mpi), 1500)
+        program = [places.test_program(options.build, "opens", mpi), scratch, options.times]
+        code, output = mpi_jobs.run(mpi, 2, program, settings=settings, preload=[mpi.runtime], timeout=1500)
         left = [path.name for path in logs.glob("job-*")]
     print(output.strip() or f"{options.times} files opened and closed")
     if left:

@@ -12,17 +12,12 @@ Makes memory cgroups of version 1 or 2, which needs root; exits with 77 where it
 import os
 import shutil
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import checks
-import harness
-import mpi_processes
-from checks import MIB
+from pmiolab import checks, command_line, mpi_libraries, places, processes
+from pmiolab.places import MIB
 
 
 class Group:
@@ -47,7 +42,7 @@ class Group:
 
     def remove(self):
         for _ in range(100):  # a process that has ended is counted a moment longer
-            mpi_processes.kill(int(pid) for pid in (self.path / "cgroup.procs").read_text().split())
+            processes.kill(int(pid) for pid in (self.path / "cgroup.procs").read_text().split())
             try:
                 return self.path.rmdir()
             except OSError:
@@ -122,7 +117,7 @@ class Limits(checks.Checks):
     def __init__(self, options, mpi, scratch, parent):
         super().__init__()
         self.mpi, self.scratch, self.parent, self.table = mpi, scratch, parent, options.table
-        self.program = options.build / "tests" / "mpi" / f"limits-{mpi.tag}"
+        self.program = places.test_program(options.build, "limits", mpi)
         self.logs = Path(f"/dev/shm/{scratch.name}")
         self.rows = []
 
@@ -134,7 +129,7 @@ class Limits(checks.Checks):
             words = ["exec"]
         if under_pmio:
             settings = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch / "registry"} | case.settings
-            words += mpi_processes.with_environment(settings, [self.mpi.runtime])
+            words += processes.with_environment(settings, [self.mpi.runtime])
         words += [self.program, self.scratch / "file", case.killed_before if dying else case.mib, case.kib, case.memory]
         words += ["die"] if dying else []
         launch = " ".join(map(str, words))
@@ -160,7 +155,7 @@ class Limits(checks.Checks):
             (self.scratch / "file").unlink(missing_ok=True)
             for dying in [True, False] if case.killed_before else [False]:
                 command = self.command(case, group, under_pmio, dying)
-                code, output = mpi_processes.run(command, harness.environment(self.mpi), 300)
+                code, output = processes.run(command, mpi_libraries.environment(self.mpi), 300)
             return code, output, group.kills() + (above.kills() if above.is_v1 else 0)
         finally:
             group.remove()
@@ -199,18 +194,18 @@ class Limits(checks.Checks):
 
 
 def main():
-    parser = checks.parser(__doc__)
+    parser = command_line.parser(__doc__)
     parser.add_argument("--matrix", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     options = parser.parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     parent = own_group()
     if os.geteuid() != 0 or parent is None or not os.access(parent, os.W_OK):
-        return harness.SKIPPED
-    with tempfile.TemporaryDirectory(prefix="pmio-limits-") as scratch:
-        os.chmod(scratch, 0o777)
-        limits = Limits(options, mpi, Path(scratch), parent)
+        return checks.SKIPPED
+    with places.temporary("limits") as scratch:
+        scratch.chmod(0o777)
+        limits = Limits(options, mpi, scratch, parent)
         for case in MATRIX if options.matrix else CASES:
             if options.only in case.name:
                 limits.compare(case)

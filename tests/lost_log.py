@@ -6,28 +6,22 @@ comes into the files, as in a plain run, and one line on stderr says what has ha
 """
 
 import sys
-import tempfile
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent / "programs")]
-import checks
-import harness
-import mpi_processes
+from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places
 
 TIMEOUT = 60
 
 
 def run(options, mpi, ranks, files, logs=None, removed="directory", settings=None):
+    """Plain without a log directory. removed: what the job removes of it, the directory or the files in it."""
     files.mkdir()
-    program = [options.build / "tests" / "mpi" / f"lost_log-{mpi.tag}", files]
-    words = [mpi.mpiexec, "-n", ranks]
-    if logs is not None:
-        logs.mkdir(mode=0o700)
-        all_settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "1M", "PMIO_REGISTRY": files.parent, **(settings or {})}
-        words += mpi_processes.with_environment(all_settings, [mpi.runtime])
-        program += [logs, removed]
-    command = [str(word) for word in (*words, *program)]
-    return mpi_processes.run(command, harness.environment(mpi), TIMEOUT)
+    program = [places.test_program(options.build, "lost_log", mpi), files]
+    if logs is None:
+        return mpi_jobs.run(mpi, ranks, program, timeout=TIMEOUT)
+    logs.mkdir(mode=0o700)
+    all_settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "1M", "PMIO_REGISTRY": files.parent, **(settings or {})}
+    program += [logs, removed]
+    return mpi_jobs.run(mpi, ranks, program, settings=all_settings, preload=[mpi.runtime], timeout=TIMEOUT)
 
 
 def contents(files):
@@ -35,18 +29,18 @@ def contents(files):
 
 
 def main():
-    options = checks.parser(__doc__).parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     all_checks = checks.Checks()
-    with tempfile.TemporaryDirectory(prefix="pmio-lost-") as disk, tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+    with places.temporary("lost") as disk, places.temporary("lost", "/dev/shm") as memory:
         for ranks in (2, 4):
-            plain = Path(disk) / f"plain-{ranks}"
+            plain = disk / f"plain-{ranks}"
             code, output = run(options, mpi, ranks, plain)
             all_checks.check(f"{ranks} ranks, plain", code == 0, output)
             cases = (("directory", memory, {}), ("files", memory, {}), ("directory", disk, {}),
                      ("directory", memory, {"PMIO_LOG_SIZE": "64M"}))  # fmt: skip
             for number, (removed, where, settings) in enumerate(cases):
-                files, logs = Path(disk) / f"files-{ranks}-{number}", Path(where) / f"logs-{ranks}-{number}"
+                files, logs = disk / f"files-{ranks}-{number}", where / f"logs-{ranks}-{number}"
                 code, output = run(options, mpi, ranks, files, logs, removed, settings)
                 case = f"{ranks} ranks, {removed} in {'/dev/shm' if where == memory else 'a disk'} {settings or ''}"
                 all_checks.check(f"{case}: no error, and right reads", code == 0, output)

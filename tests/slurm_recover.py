@@ -8,23 +8,18 @@ the files: two jobs with a host each, then one on both hosts, whose file is logg
 import pwd
 import re
 import shutil
-import tempfile
-from pathlib import Path
 
-import checks
-import hosts
-import crash
-import harness
-import spanning_job
-from checks import MIB, is_complete
-from spanning_job import HOSTS, RANKS
+from pmiolab import checks, command_line, crash_writer, hosts, mpi_libraries, places, spanning_jobs
+from pmiolab.checks import is_complete
+from pmiolab.places import MIB
+from pmiolab.spanning_jobs import HOSTS, RANKS
 
 USER = "nobody"
 SEED, CALLS, ABORT_AT = 1, 120, 100  # of crash_writer: one open, which the job does not live to close
 
 
 def readable_copy(build, mpi, directory):
-    """Of what the user runs: the build directory may be closed to others."""
+    """Of what the user runs: other users may have no access to the build directory."""
     programs = [f"tests/mpi/{program}-{mpi.tag}" for program in ("full_target", "crash_writer")]
     for name in ("bin/pmio", "lib/libpmio.so", f"lib/{mpi.runtime.name}", "lib/pmio-mpi.json", "lib/pmio-mpi.list", *programs):
         copy = directory / name.replace("tests/mpi", "bin")
@@ -34,11 +29,11 @@ def readable_copy(build, mpi, directory):
 
 
 def site_script(directory):
-    """It notes what there is to be brought in."""
+    """Prolog and epilog: notes what there is to recover, and recovers it."""
     script = directory / "recover"
     pmio = directory / "bin" / "pmio"
     inspect = " ".join([*as_user(), f"{pmio} inspect --dir /dev/shm/pmio-$SLURM_JOB_UID >> {directory}/inspected 2>&1"])
-    script.write_text(f"#!/bin/sh\n{inspect}\nPMIO={pmio} exec {hosts.ROOT}/contrib/slurm/pmio-recover.sh\n")
+    script.write_text(f"#!/bin/sh\n{inspect}\nPMIO={pmio} exec {places.ROOT}/contrib/slurm/pmio-recover.sh\n")
     script.chmod(0o755)
     return script
 
@@ -88,7 +83,7 @@ def of_one_host_each(bed, mpi, directory, checking):
 def of_both_hosts(bed, mpi, directory, checking):
     """A rank of it kills itself; one that calls MPI_Abort would drain."""
     path, progress_file = "/mnt/pfs/spanning", directory / "progress"
-    progress = crash.Progress(progress_file, RANKS)
+    progress = crash_writer.Progress(progress_file, RANKS)
     progress_file.chmod(0o666)
     program = directory / "bin" / f"crash_writer-{mpi.tag}"
     command = [*pmio_run(mpi, directory), program, "die", progress_file, path, SEED, CALLS, ABORT_AT]
@@ -103,17 +98,16 @@ def of_both_hosts(bed, mpi, directory, checking):
     checking.check("both hosts: each had a log of the file", len(found) == len(HOSTS), inspected)
     code, output = bed.run("on", HOSTS[0], program, "check", progress_file, path, SEED, RANKS)
     checking.check("both hosts: the epilogs have brought all of it in", code == 0, output)
-    left = spanning_job.leftovers(bed)
+    left = spanning_jobs.leftovers(bed)
     checking.check("both hosts: no log and no journal is left", not left, left)
 
 
 def main():
-    options = checks.parser(__doc__).parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     hosts.skip_without_slurm()
     checking = checks.Checks()
-    with tempfile.TemporaryDirectory(prefix="pmio-slurm-") as scratch, hosts.testbed() as bed:
-        directory = Path(scratch)
+    with places.temporary("slurm") as directory, hosts.testbed() as bed:
         readable_copy(options.build, mpi, directory)
         script = site_script(directory)
         bed.must("slurm", "--prolog", script, "--epilog", script)

@@ -6,7 +6,6 @@ what it takes to see it again, and where its files and logs are.
   soak.py --minutes 60 [--seed 1]
 """
 
-import argparse
 import random
 import shutil
 import sys
@@ -14,10 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "programs"))
-import crash
-import harness
-import mpi_processes
+from pmiolab import checks, command_line, killed_jobs, mpi_libraries, places, processes
 
 FAULTS = ("pwrite:EIO", "pwrite:ENOSPC", "pwrite:short", "fdatasync:EIO", "close:EIO", "pwrite:EINTR")
 
@@ -26,7 +22,7 @@ FAULTS = ("pwrite:EIO", "pwrite:ENOSPC", "pwrite:short", "fdatasync:EIO", "close
 WRONG_BY_THEMSELVES = ("openmpi-", "intel-")
 
 
-class Round(crash.Round):
+class Round(killed_jobs.Round):
     def __init__(self, options, mpi, number, scratch):
         super().__init__(options, mpi, number, scratch)
         self.durability = self.random.choice(["always", "sync", "none"])
@@ -44,7 +40,7 @@ class Round(crash.Round):
         return {**super().settings(), "PMIO_DURABILITY": self.durability, **faults}
 
     def preload(self):
-        return [*super().preload(), self.options.build / "lib" / "libpmio_faults.so"]
+        return [*super().preload(), places.faults(self.options.build)]
 
     def fail_now_and_then(self):
         chance = random.Random(self.seed)
@@ -59,8 +55,8 @@ class Round(crash.Round):
         try:
             super().write_and_kill()
             # A job that aborts by itself may leave its ranks behind, still about to end.
-            if left := mpi_processes.wait_gone(self.progress.pids()):
-                raise crash.Failure(f"ranks outlive their job: {left}")
+            if left := processes.wait_gone(self.progress.pids()):
+                raise killed_jobs.Failure(f"ranks outlive their job: {left}")
         finally:
             self.over.set()
             outages.join()
@@ -77,23 +73,21 @@ class Round(crash.Round):
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=crash.ROOT / "build" / "release", type=Path)
+    parser = command_line.parser(__doc__, mpi=False)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--work", type=Path, help="where files, and logs on disk, are made; default: the temporary directory")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    options.build = options.build.resolve()
     options.calls, options.timeout, options.plain = 2400, 120, False
     return options
 
 
 def main():
     options = parse_options()
-    mpis = harness.load_mpis(options.build)
+    mpis = mpi_libraries.load(options.build)
     if not mpis:
-        return harness.SKIPPED
+        return checks.SKIPPED
     disk = Path(options.work or "/tmp") / f"pmio-soak-{options.seed}"
     disk.mkdir()
     end = time.monotonic() + options.minutes * 60
@@ -102,7 +96,7 @@ def main():
     while time.monotonic() < end:
         options.ranks = chance.choice([1, 2, 2, 3, 4])
         options.logs = chance.choice([Path("/dev/shm"), disk])
-        good += crash.run_round(options, chance.choice(mpis), rounds, Round)
+        good += killed_jobs.run_round(options, chance.choice(mpis), rounds, Round)
         rounds += 1
     shutil.rmtree(disk, ignore_errors=good == rounds)
     print(f"seed {options.seed}: {rounds} rounds, {good} right")

@@ -13,14 +13,10 @@ import pwd
 import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import checks
-import harness
-from checks import MIB, is_complete
+from pmiolab import checks, command_line, mpi_libraries, places
+from pmiolab.checks import is_complete
+from pmiolab.places import MIB
 
 
 class Supervision(checks.Checks):
@@ -34,15 +30,15 @@ class Supervision(checks.Checks):
         # A place that other users can read, whatever the build directory is.
         build = options.build
         beside = [(build / "lib" / name, scratch / "lib" / name) for name in ("libpmio.so", "pmio-mpi.json", "pmio-mpi.list")]
-        for source, copy in ((build / "bin" / "pmio", self.pmio), (mpi.runtime, self.library),
-                             (build / "tests" / "mpi" / f"full_target-{mpi.tag}", self.program), *beside):  # fmt: skip
+        for source, copy in ((places.pmio(build), self.pmio), (mpi.runtime, self.library),
+                             (places.test_program(build, "full_target", mpi), self.program), *beside):  # fmt: skip
             copy.parent.mkdir(exist_ok=True)
             shutil.copy(source, copy)
         self.registry.mkdir()
         self.registry.chmod(0o1777)
 
     def run(self, *words, user=None, **settings):
-        env = {**harness.environment(self.mpi), "PMIO_REGISTRY": str(self.registry), **settings}
+        env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.registry), **settings}
         done = subprocess.run([str(word) for word in words], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               user=user, group=user and pwd.getpwuid(user).pw_gid, extra_groups=user and [], timeout=60,
                               cwd=self.scratch)  # fmt: skip
@@ -101,7 +97,7 @@ class Supervision(checks.Checks):
         for name, command in (
             ("recover --all", [self.pmio, "recover", "--all"]),
             ("recover --dir", [self.pmio, "recover", "--dir", self.scratch / "other-1" / "logs"]),
-            ("the epilog", ["env", f"SLURM_JOB_UID={user}", f"PMIO={self.pmio}", ROOT / "contrib" / "slurm" / "pmio-recover.sh"]),
+            ("the epilog", ["env", f"SLURM_JOB_UID={user}", f"PMIO={self.pmio}", places.ROOT / "contrib" / "slurm" / "pmio-recover.sh"]),
         ):
             number = len(list(self.scratch.glob("other-*")))
             target, logs = self.place(f"other-{number}", user)
@@ -159,7 +155,7 @@ class Supervision(checks.Checks):
     def units(self):
         if shutil.which("systemd-analyze") is None:
             return
-        for unit in sorted((ROOT / "contrib" / "systemd").iterdir()):
+        for unit in sorted((places.ROOT / "contrib" / "systemd").iterdir()):
             name = unit.name.replace("@.", "@root.")
             copy = self.scratch / name
             copy.write_text(unit.read_text().replace("@PMIO_COMMAND@", str(self.pmio)))
@@ -168,11 +164,11 @@ class Supervision(checks.Checks):
 
 
 def main():
-    options = checks.parser(__doc__).parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
-    with tempfile.TemporaryDirectory(prefix="pmio-supervision-") as scratch:
-        os.chmod(scratch, 0o755)
-        supervision = Supervision(options, mpi, Path(scratch))
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
+    with places.temporary("supervision") as scratch:
+        scratch.chmod(0o755)
+        supervision = Supervision(options, mpi, scratch)
         supervision.own()
         if os.geteuid() == 0:
             user = pwd.getpwnam("nobody").pw_uid

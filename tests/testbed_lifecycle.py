@@ -7,10 +7,8 @@ import os
 import signal
 import time
 
-import hosts
-import mpi_processes
-
-MIB = 1 << 20
+from pmiolab import checks, hosts, processes
+from pmiolab.places import MIB
 
 
 def expect(complaints, what, found, expected):
@@ -31,7 +29,7 @@ def crash_compute_host(bed, complaints):
 
 
 def fail_servers(bed, complaints):
-    """Whatever fails for a while, a writer waits for it and its data are right."""
+    """Whatever fails for a while, a writer waits for it, and its data are right."""
     failures = [
         (["fs-kill", "s1"], ["fs-start", "s1"]),
         (["fs-kill", "m1"], ["fs-start", "m1"]),
@@ -41,13 +39,12 @@ def fail_servers(bed, complaints):
     for number, (fail, repair) in enumerate(failures):
         file = f"/mnt/pfs/file-{number}"
         bed.must(*fail)
-        write = [hosts.COMMAND, "--name", bed.name, "on", "c1", "sh", "-c", f"yes | head -c {16 * MIB} | dd of={file} bs=1M conv=fsync"]
-        writer = mpi_processes.start([str(word) for word in write], dict(os.environ))
+        writer = bed.start("on", "c1", "sh", "-c", f"yes | head -c {16 * MIB} | dd of={file} bs=1M conv=fsync")
         time.sleep(0.5)
         bed.must(*repair)
-        code, output = mpi_processes.finish(writer, timeout=120)
-        if code != 0:
-            complaints.append(f"writing across {' '.join(fail)}: {'timed out' if code is None else output}")
+        ended = processes.finish(writer, timeout=120)
+        if ended.code != 0:
+            complaints.append(f"writing across {' '.join(fail)}: {ended.how}: {ended.output}")
             continue
         same = bed.run("on", "c2", "sh", "-c", f"yes | head -c {16 * MIB} | cmp - {file}")
         expect(complaints, f"what was written across {' '.join(fail)}", same, (0, ""))
@@ -72,11 +69,11 @@ def kill_up(complaints):
     """At several moments."""
     for seconds in (0.1, 0.3, 0.6):
         bed = hosts.Bed()
-        up = mpi_processes.start([str(hosts.COMMAND), "--name", bed.name, "up", "--local", "64m"], dict(os.environ))
+        up = bed.start("up", "--local", "64m")
         time.sleep(seconds)
         os.kill(up.pid, signal.SIGKILL)
         left = bed.down()
-        mpi_processes.finish(up, timeout=20)
+        processes.finish(up, timeout=20)
         expect(complaints, f"what is left of an up that was killed after {seconds} s", left, [])
 
 
@@ -87,8 +84,7 @@ def main():
         for part in (crash_compute_host, fail_servers, limit_rate):
             part(bed, complaints)
     kill_up(complaints)
-    print("\n".join(complaints) or "the testbed does what it says, and leaves nothing")
-    return 1 if complaints else 0
+    return checks.conclude(complaints, "the testbed does what it says, and leaves nothing")
 
 
 if __name__ == "__main__":

@@ -1,27 +1,17 @@
 #!/usr/bin/env python3
 """Programs in C and in the three Fortran bindings, plain and under pmio: the same answers, the same file, all bytes logged.
 
-The Fortran ones are compiled by the Fortran wrapper of the MPI, and left out where it has none, or none that compiles a
+The Fortran ones are compiled by the Fortran wrapper of the MPI, and left out if it has none, or none that compiles a
 binding. Which MPI functions reach pmio is counted on the way, and kept in the build directory for coverage.py.
 """
 
-import argparse
 import filecmp
-import json
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-import call_counter
-import harness
-import transfer_calls
+from pmiolab import call_counter, client_records, command_line, mpi_jobs, mpi_libraries, places, real_programs, tables, transfer_calls
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import mpi_processes
-
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = Path(__file__).resolve().parent / "bindings"
+SOURCES = places.ROOT / "tests" / "programs" / "bindings"
 BINDINGS = {"C": "", "mpif.h": "MPIF_H", "use mpi": "USE_MPI", "mpi_f08": "F08"}
 FLAGS = ["-O1", "-cpp", "-w", "-fallow-argument-mismatch", f"-I{SOURCES}", "-I."]
 
@@ -81,9 +71,9 @@ def compare(mpi, binding, program, options, directory):
     """(verdict, how many bytes were logged)."""
     binary = compile_program(mpi, binding, program, directory)
     logged = 0
-    for kind, command in (("plain", None), ("pmio", options.build.resolve() / "bin" / "pmio")):
+    for kind, command in (("plain", None), ("pmio", places.pmio(options.build))):
         (directory / kind).mkdir()
-        run = harness.run(mpi, options.ranks, [str(binary), "data", "record"], directory=directory / kind, pmio=command)
+        run = real_programs.run(mpi, options.ranks, [str(binary), "data", "record"], directory=directory / kind, pmio=command)
         logged = run.logged_bytes
         if run.verdict != "pass":
             return f"{kind}: {run.verdict}\n{run.output[:2000]}", logged
@@ -98,43 +88,38 @@ def functions_called(mpi, counter, program, options, directory):
     counts = directory / "counts"
     counts.mkdir()
     settings = {"CALL_COUNTS": counts, "PMIO_DIR": directory / "log"}
-    command = [mpi.mpiexec, "-n", options.ranks, *mpi_processes.with_environment(settings, [counter, mpi.runtime])]
-    command += [program, directory / "counted", directory / "record"]
-    code, output = mpi_processes.run([str(word) for word in command], harness.environment(mpi), 120)
-    if code != 0:
-        raise SystemExit(f"{mpi.tag} {program.name}, counted: exit {code}\n{output[:2000]}")
+    words = [program, directory / "counted", directory / "record"]
+    ended = mpi_jobs.run(mpi, options.ranks, words, settings=settings, preload=[counter, mpi.runtime], timeout=120)
+    if ended.code != 0:
+        raise SystemExit(f"{mpi.tag} {program.name}, counted: {ended.how}\n{ended.output[:2000]}")
     return sorted(name for name in call_counter.read(counts, "wrapper") if name != "pwrite")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", required=True, help="tag of an MPI")
-    parser.add_argument("--ranks", type=int, default=2)
+    parser = command_line.parser(__doc__)
+    command_line.add_ranks(parser)
     options = parser.parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     rows, called = [], {}
-    with tempfile.TemporaryDirectory(prefix="pmio-bindings-", dir=harness.memory()) as scratch:
-        counter = call_counter.build(mpi, "wrapper", Path(scratch))
+    with places.temporary("bindings", places.memory()) as scratch:
+        counter = call_counter.build(mpi, "wrapper", scratch)
         for binding in BINDINGS:
-            if not has_binding(mpi, binding, Path(scratch)):
+            if not has_binding(mpi, binding, scratch):
                 rows.append((binding, "", "absent", ""))
                 continue
             for program in programs(binding):
-                directory = Path(scratch) / f"{program}-{binding.replace(' ', '-')}"
+                directory = scratch / f"{program}-{binding.replace(' ', '-')}"
                 directory.mkdir()
                 rows.append((binding, program, *compare(mpi, binding, program, options, directory)))
                 names = functions_called(mpi, counter, directory / program, options, directory)
                 called.setdefault(binding, {})[program] = names
         for program in ("smoke", "handles"):
-            directory = Path(scratch) / program
+            directory = scratch / program
             directory.mkdir()
-            binary = options.build / "tests" / "mpi" / f"{program}-{mpi.tag}"
+            binary = places.test_program(options.build, program, mpi)
             called["C"][program] = functions_called(mpi, counter, binary, options, directory)
-    harness.print_table(("binding", "program", "", "bytes logged"), rows)
-    record = options.build / "tests" / "coverage" / f"{mpi.tag}.json"
-    record.parent.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps(called, indent=1))
+    tables.print_table(("binding", "program", "", "bytes logged"), rows)
+    client_records.write_bindings(options.build, mpi, called)
     return 1 if {row[2] for row in rows} - {"pass", "absent"} else 0
 
 

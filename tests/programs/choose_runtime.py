@@ -6,16 +6,12 @@ that loads its MPI later and out of everybody's sight as Python does, one that t
 built with a sanitizer. Each has the arguments, the open files and the other preloaded libraries that it would have had.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
-ROOT = Path(__file__).resolve().parents[2]
 MAIN = """\
 #include <mpi.h>
 #include <stdio.h>
@@ -79,11 +75,11 @@ QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0", "TS
 
 class Chooser:
     def __init__(self, build, scratch):
-        self.mpis = harness.load_mpis(build)
-        self.pmio = build / "bin" / "pmio"
-        self.preloaded = build / "lib" / "libpmio.so"
-        self.other = build / "lib" / "libpmio_yield.so"
-        self.scratch = Path(scratch)
+        self.mpis = mpi_libraries.load(build)
+        self.pmio = places.pmio(build)
+        self.preloaded = places.preloaded(build)
+        self.other = places.yielding(build)
+        self.scratch = scratch
         self.wrong = []
         self.installed = self.scratch / "installed" / "libpmio.so"  # another installation's
         self.installed.parent.mkdir()
@@ -109,7 +105,7 @@ class Chooser:
         more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings]} if by_run else {}
         if not by_run:
             more["settings"] = {"LD_PRELOAD": ":".join(map(str, [*preload, self.preloaded])), **dict(s.split("=", 1) for s in settings)}
-        run = harness.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, preload=preload if by_run else (), **more)
+        run = real_programs.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, preload=preload if by_run else (), **more)
         lines = [line for line in run.output.splitlines() if not line.startswith("pmio:")]
         told = [line for line in run.output.splitlines() if line.startswith("pmio: the program runs without the log")]
         good = run.verdict == "pass" and lines == [expected] and run.logged_bytes == logged
@@ -133,7 +129,7 @@ class Chooser:
         for other in {other.family: other for other in self.mpis if other.family != mpi.family}.values():
             more = {"logged": 0, "says": f"runtime library {other.tag}", "chosen": other}
             self.expect(f"with --mpi {other.tag}", mpi, behind, f"none|{told}", **more)
-            plain = harness.run(other, 1, [f"./{name}"], directory=self.scratch, timeout=60)
+            plain = real_programs.run(other, 1, [f"./{name}"], directory=self.scratch, timeout=60)
             if plain.verdict == "pass":
                 self.expect(f"started by {other.tag}", other, [f"./{name}"], f"{runtime}|./{name}")
 
@@ -141,7 +137,7 @@ class Chooser:
         """Two ranks, the second of which is started by other words."""
         settings = {"LD_PRELOAD": str(self.preloaded)}
         command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, words=words)]
-        return harness.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
+        return real_programs.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
 
     def check_mixed(self, mpi):
         """A rank that is off, or for which nothing fits, makes the others log nothing, and does not make them wait."""
@@ -169,7 +165,7 @@ class Chooser:
                 if not self.compile(mpi.mpicc, f"-fsanitize={sanitizer}", source, "-o", "sanitized", **settings):
                     continue
                 quiet = [f"{key}={value}" for key, value in QUIET.items()]
-                plain = harness.run(mpi, 1, ["env", *quiet, "./sanitized"], directory=self.scratch, timeout=60)
+                plain = real_programs.run(mpi, 1, ["env", *quiet, "./sanitized"], directory=self.scratch, timeout=60)
                 if plain.verdict == "pass":
                     self.expect(f"{compiler} -fsanitize={sanitizer}", mpi, ["./sanitized"], f"{mpi.runtime.name}|./sanitized", settings=quiet)
         self.compile(mpi.mpicc, "-fsanitize=address", "program.c", "-o", "sanitized")
@@ -203,13 +199,11 @@ def exported(library):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="pmio-choose-") as scratch:
-        chooser = Chooser(options.build.resolve(), scratch)
+    options = command_line.parser(__doc__, mpi=False).parse_args()
+    with places.temporary("choose") as scratch:
+        chooser = Chooser(options.build, scratch)
         if not chooser.mpis:
-            harness.skip("no runtime library is built")
+            checks.skip("no runtime library is built")
         chooser.check_exports()
         chooser.check_needs()
         chooser.check_others()
@@ -218,9 +212,7 @@ def main():
             chooser.check_mixed(mpi)
         chooser.check_sanitizers(chooser.mpis[0])
         chooser.check_waiting(chooser.mpis[0])
-    for complaint in chooser.wrong:
-        print(complaint)
-    return 1 if chooser.wrong else 0
+    return checks.conclude(chooser.wrong)
 
 
 if __name__ == "__main__":

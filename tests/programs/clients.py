@@ -5,17 +5,13 @@ hints that they tell are the same but for pmio's own, and the data went through 
 The programs are in clients/, see client.h. What became of each case is kept in the build directory for clients_page.py.
 """
 
-import argparse
 import filecmp
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import harness
+from pmiolab import checks, client_records, command_line, mpi_libraries, places, real_programs, tables
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = Path(__file__).resolve().parent / "clients"
+SOURCES = places.ROOT / "tests" / "programs" / "clients"
 
 
 @dataclass(frozen=True)
@@ -68,9 +64,9 @@ def by_mpi(table, mpi):
 
 def build_library(script, mpi):
     """pkg-config's name of the library; ends as skipped where its source cannot be had."""
-    run = subprocess.run([ROOT / "scripts" / script, mpi.mpicc], stdout=subprocess.PIPE, text=True, check=False)
-    if run.returncode == harness.SKIPPED:
-        harness.skip(f"scripts/{script} cannot build the library")
+    run = subprocess.run([places.ROOT / "scripts" / script, mpi.mpicc], stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode == checks.SKIPPED:
+        checks.skip(f"scripts/{script} cannot build the library")
     run.check_returncode()
     return run.stdout.strip()
 
@@ -82,14 +78,14 @@ def library_flags(client, mpi):
     builder = by_mpi(client.builders, mpi)
     name = build_library(builder, mpi) if builder else by_mpi(client.packages, mpi)
     if not name:
-        harness.skip(f"no package of the library is built with {mpi.tag}")
+        checks.skip(f"no package of the library is built with {mpi.tag}")
 
     def ask(*question):
         return subprocess.run(["pkg-config", *question, name], capture_output=True, text=True, check=False)
 
     answer = ask("--cflags", "--libs")
     if answer.returncode != 0:
-        harness.skip(f"{name} is not installed")
+        checks.skip(f"{name} is not installed")
     headers = f"{ask('--variable=libdir').stdout.strip()}/{client.headers}"
     return ([f"-I{headers}"] if client.headers else []) + answer.stdout.split()
 
@@ -114,12 +110,9 @@ def hint_complaint(plain, under):
 
 
 def run_program(mpi, binary, options, directory, pmio):
+    """How many bytes it logged."""
     directory.mkdir()
-    run = harness.run(mpi, options.ranks, [str(binary)], directory=directory, pmio=pmio, statistics=True)
-    if run.verdict != "pass":
-        print(run.output[:4000])
-        raise SystemExit(f"{binary.name} {'under pmio' if pmio else 'plain'}: {run.verdict} {run.leftovers}")
-    return run.logged_bytes
+    return real_programs.run_or_end(binary.name, mpi, options.ranks, [binary], directory=directory, pmio=pmio).logged_bytes
 
 
 def compare(client, mpi, program, options, scratch):
@@ -129,7 +122,7 @@ def compare(client, mpi, program, options, scratch):
     subprocess.run([mpi.mpicc, "-O1", str(SOURCES / f"{program}.c"), "-o", str(binary), *flags], check=True)
     plain, under = scratch / f"{program}-plain", scratch / f"{program}-pmio"
     run_program(mpi, binary, options, plain, None)
-    logged = run_program(mpi, binary, options, under, None if options.plain_only else options.build.resolve() / "bin" / "pmio")
+    logged = run_program(mpi, binary, options, under, None if options.plain_only else places.pmio(options.build))
     cases, cases_under = read_report(plain / "report"), read_report(under / "report")
     verdicts = {}
     for name, case in cases.items():
@@ -139,26 +132,24 @@ def compare(client, mpi, program, options, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", required=True, help="tag of an MPI")
+    parser = command_line.parser(__doc__)
+    command_line.add_ranks(parser)
+    command_line.add_plain_only(parser)
     parser.add_argument("--client", required=True, choices=CLIENTS)
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--plain-only", action="store_true", help="compare two plain runs")
     options = parser.parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     client, results, unlogged = CLIENTS[options.client], {}, []
-    with tempfile.TemporaryDirectory(prefix="pmio-clients-") as scratch:
+    with places.temporary("clients") as scratch:
         for program in client.programs:
-            verdicts, stored, logged = compare(client, mpi, program, options, Path(scratch))
+            verdicts, stored, logged = compare(client, mpi, program, options, scratch)
             results.update(verdicts)
             print(f"{program}: {stored} bytes of data, {logged} bytes logged")
             if logged < stored and not options.plain_only:
                 unlogged.append(program)
-    harness.print_table(("file", "plain and pmio"), results.items())
+    tables.print_table(("file", "plain and pmio"), results.items())
     if options.plain_only:
         return 0 if set(results.values()) <= {"identical", "equal"} else 1
-    harness.record_client(options.build, options.client, mpi, results)
+    client_records.write_client(options.build, options.client, mpi, results)
     for program in unlogged:
         print(f"{program}: not all of its data went through the log")
     return 1 if unlogged or set(results.values()) - {"identical", "equal"} else 0

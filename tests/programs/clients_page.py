@@ -4,13 +4,12 @@
 From what clients.py, h5py_parallel.py and lammps.py left in a build directory:
 
   clients_page.py write [--build DIRECTORY]     writes the page
-  clients_page.py check [--build DIRECTORY]     fails where the page says something else than the records that are there
+  clients_page.py check [--build DIRECTORY]     fails if the page says something else than the records that are there
 """
 
-import harness
-import pages
+from pmiolab import client_records, mpi_libraries, pages, places
 
-PAGE = pages.ROOT / "docs" / "clients.md"
+PAGE = places.ROOT / "docs" / "clients.md"
 # In the page's order: the record's name, and what readers call it.
 CLIENTS = {
     "kernels": "MPI-IO",
@@ -57,8 +56,8 @@ The programs:
 
 
 def page(build):
-    mpis = pages.in_order(harness.load_mpis(build))
-    records = {(client, mpi): harness.read_client(build, client, mpi) for client in CLIENTS for mpi in mpis}
+    mpis = pages.in_order(mpi_libraries.load(build))
+    records = {(client, mpi): client_records.read_client(build, client, mpi) for client in CLIENTS for mpi in mpis}
     if not any(records.values()):
         return None
     header = ["file", *(pages.label(mpi.tag) for mpi in mpis)]

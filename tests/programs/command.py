@@ -1,18 +1,14 @@
 #!/usr/bin/env python3
 """What the pmio command and scripts/build make of their options and of the environment; no MPI program is run."""
 
-import argparse
 import itertools
 import json
 import os
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places
 
-ROOT = Path(__file__).resolve().parents[2]
 NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUNTIME", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
 MISUSED = [
     ("--force",),
@@ -42,7 +38,7 @@ PRESETS = {
 
 class Command:
     def __init__(self, build, scratch):
-        self.pmio, self.build, self.scratch = build / "bin" / "pmio", build, scratch
+        self.pmio, self.build, self.scratch = places.pmio(build), build, scratch
 
     def run(self, *words, pmio=None, **settings):
         env = {name: value for name, value in os.environ.items() if not name.startswith("PMIO_")}
@@ -78,7 +74,7 @@ def check_discard(command):
 
 def check_log_directory(command):
     """One that is not absolute: for `pmio run --dir` the whole path is taken, in PMIO_DIR it has no effect."""
-    [tag, *_] = [mpi.tag for mpi in harness.load_mpis(command.build)]
+    [tag, *_] = [mpi.tag for mpi in mpi_libraries.load(command.build)]
     shell = ("--mpi", tag, "--", "sh", "-c", "echo $PMIO_DIR")
     for given, told in (("logs", command.scratch / "logs"), ("/elsewhere", "/elsewhere")):
         done = command.run("run", "--dir", given, *shell)
@@ -217,7 +213,7 @@ def check_slurm_script(scratch):
         fake(scratch / "pmio", script)
         env = {**os.environ, "PATH": f"{scratch}:{os.environ['PATH']}", "PMIO": str(scratch / "pmio"), "SAID": str(scratch / "said")}
         env.update({"SLURM_JOB_UID": "1000", "PMIO_RECOVER_SECONDS": "1"})
-        done = subprocess.run([ROOT / "contrib" / "slurm" / "pmio-recover.sh"], env=env, check=False, timeout=60)
+        done = subprocess.run([places.ROOT / "contrib" / "slurm" / "pmio-recover.sh"], env=env, check=False, timeout=60)
         found = (scratch / "said").read_text()
         assert done.returncode == 0 and said in found and bool(said) == bool(found), (script, found)
 
@@ -237,7 +233,7 @@ def check_many_jobs(command):
 def check_build_script(scratch):
     """scripts/build without PMIO_MPICC takes every MPI, also where it was given before."""
     (scratch / "scripts").mkdir(parents=True)
-    shutil.copy(ROOT / "scripts" / "build", scratch / "scripts")
+    shutil.copy(places.ROOT / "scripts" / "build", scratch / "scripts")
     (scratch / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\n" + PROJECT)
     (scratch / "CMakePresets.json").write_text(json.dumps(PRESETS))
     for given in ("/x/mpicc;/y/mpicc", ""):
@@ -247,13 +243,11 @@ def check_build_script(scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    build = parser.parse_args().build.resolve()
-    if not (build / "bin" / "pmio").exists() or not harness.load_mpis(build):
-        harness.skip("pmio is not completely built")
-    with tempfile.TemporaryDirectory(prefix="pmio-command-") as directory:
-        scratch = Path(directory).resolve()
+    build = command_line.parser(__doc__, mpi=False).parse_args().build
+    if not places.pmio(build).exists() or not mpi_libraries.load(build):
+        checks.skip("pmio is not completely built")
+    with places.temporary("command") as directory:
+        scratch = directory.resolve()
         command = Command(build, scratch)
         check_usage(command)
         check_discard(command)

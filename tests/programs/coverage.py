@@ -4,18 +4,16 @@
 From src/mpi/functions.py and from what bindings.py counted in a build directory, with every MPI that the page is about:
 
   coverage.py write [--build DIRECTORY]     writes the page
-  coverage.py check [--build DIRECTORY]     fails where the page says something else than the records that are there
+  coverage.py check [--build DIRECTORY]     fails if the page says something else than the records that are there
 """
 
-import json
 import re
 import subprocess
 
-import call_counter
-import harness
-import pages
+from pmiolab import client_records, mpi_libraries, pages, places
+from pmiolab.mpi_functions import FUNCTIONS
 
-PAGE = pages.ROOT / "docs" / "coverage.md"
+PAGE = places.ROOT / "docs" / "coverage.md"
 LETTERS = {"C": "C", "mpif.h": "f", "use mpi": "u", "mpi_f08": "8"}
 FIRST_COLUMNS = ["function", "under pmio", "called by"]
 OUTCOMES = {
@@ -67,14 +65,14 @@ def exported(runtime):
 
 def columns(build):
     """{label: {function: cell}} and {function: the programs that call it}, of the records that are there."""
-    cells, callers = {}, {f.name: set() for f in call_counter.FUNCTIONS}
-    for mpi in pages.in_order(harness.load_mpis(build)):
-        record = build / "tests" / "coverage" / f"{mpi.tag}.json"
-        if not record.exists():
+    cells, callers = {}, {f.name: set() for f in FUNCTIONS}
+    for mpi in pages.in_order(mpi_libraries.load(build)):
+        called = client_records.read_bindings(build, mpi)
+        if not called:
             continue
-        called, present = json.loads(record.read_text()), exported(mpi.runtime)
+        present = exported(mpi.runtime)
         column = cells.setdefault(pages.label(mpi.tag), {})
-        for f in call_counter.FUNCTIONS:
+        for f in FUNCTIONS:
             by_binding = {b: [p for p, names in programs.items() if f.name in names] for b, programs in called.items()}
             callers[f.name].update(program for programs in by_binding.values() for program in programs)
             letters = " ".join(letter for binding, letter in LETTERS.items() if by_binding.get(binding))
@@ -87,7 +85,7 @@ def page(build):
     if not cells:
         return None
     rows = []
-    for f in call_counter.FUNCTIONS:
+    for f in FUNCTIONS:
         first = [f"`MPI_{f.name}`", OUTCOMES[f.kind], ", ".join(sorted(callers[f.name]))]
         rows.append([*first, *(column[f.name] for column in cells.values())])
     return HEAD + pages.table([*FIRST_COLUMNS, *cells], rows)

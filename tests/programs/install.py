@@ -5,7 +5,6 @@ Installs into an empty prefix, moves it, and from there: runs a program under `p
 pkg-config and by find_package, renders the manual pages, follows the documents' links, evaluates the environment modules. Builds the Debian package.
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -13,9 +12,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """\
 #include <pmio/pmio.h>
 int main(int argc, char** argv) {
@@ -109,7 +107,7 @@ def check_run(mpi, program, scratch, pmio):
     if pmio is None:
         logs = Path(tempfile.mkdtemp(prefix="logs-", dir=scratch))
         command = ["env", "PMIO_STATS=1", f"PMIO_DIR={logs}", *command]
-    run = harness.run(mpi, 2, command, directory=scratch, pmio=pmio, timeout=60, statistics=bool(pmio))
+    run = real_programs.run(mpi, 2, command, directory=scratch, pmio=pmio, timeout=60, statistics=bool(pmio))
     assert run.passed and not run.leftovers, f"{run.verdict}: {run.output}"
     calls = re.findall(r"^pmio: +[01] \| +(\d+) .*% \|", run.output, re.MULTILINE)  # a line of the statistics per rank
     assert calls == ["1", "1"], f"not one write per rank to the log:\n{run.output}"
@@ -128,7 +126,7 @@ def unlinked(mpi, scratch):
 def check_manuals(prefix, pmio):
     man = prefix / "share" / "man"
     hints = (man / "man7" / "pmio-hints.7").read_text().replace(r"\-", "-")
-    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "hints.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", (places.ROOT / "docs" / "hints.md").read_text(), re.MULTILINE)
     for key in re.findall(r"`(\w+)`", " ".join(rows)):
         assert key in hints, f"pmio-hints(7) has no {key}"
     for page, commands in PAGES.items():
@@ -164,10 +162,10 @@ def check_site_file(mpi, prefix, scratch, pmio):
     both = 2 * 4  # bytes that the ranks write
     for text, logged in (("programs_off = pl?in", 0), ("file_systems_off = *", 0), ("pmio_mode = OFF", 0), ("nonsense", both)):
         site.write_text(f"# ours\n{text}\n")
-        run = harness.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True)
+        run = real_programs.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True)
         assert run.passed and run.logged_bytes == logged, f"{text}: {run.logged_bytes} bytes logged, {run.output}"
         assert run.output.count(f"{site}:2: ") == (text == "nonsense"), run.output
-    overridden = harness.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True,
+    overridden = real_programs.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True,
                              wrapper=["env", f"PMIO_CONFIG={scratch / 'none.conf'}"])  # fmt: skip
     assert overridden.passed and overridden.logged_bytes == both and "none.conf" in overridden.output, overridden.output
     shutil.rmtree(site.parent)
@@ -242,17 +240,15 @@ def check_package(mpi, build, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    build = parser.parse_args().build.resolve()
-    mpis = [mpi for mpi in harness.load_mpis(build) if mpi.family != "abi"]
-    if not mpis or not (build / "bin" / "pmio").exists():
-        harness.skip("pmio is not completely built")
+    build = command_line.parser(__doc__, mpi=False).parse_args().build
+    mpis = [mpi for mpi in mpi_libraries.load(build) if mpi.family != "abi"]
+    if not mpis or not places.pmio(build).exists():
+        checks.skip("pmio is not completely built")
     if not shutil.which("pkg-config"):
-        harness.skip("there is no pkg-config")
+        checks.skip("there is no pkg-config")
     mpi = mpis[0]
-    with tempfile.TemporaryDirectory(prefix="pmio-install-") as directory:
-        scratch = Path(directory).resolve()
+    with places.temporary("install") as directory:
+        scratch = directory.resolve()
         (scratch / "program.c").write_text(PROGRAM)
         prefix = install(build, scratch)
         pmio = prefix / "bin" / "pmio"

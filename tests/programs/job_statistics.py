@@ -2,18 +2,14 @@
 """What `pmio run --stats` and `pmio stats` tell is so: times against the program's own clock, system calls against strace,
 files that are not logged with the reason, jobs that were killed."""
 
-import argparse
 import json
 import os
 import re
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
-import harness
+from pmiolab import command_line, mpi_libraries, places
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """\
 #include <mpi.h>
 #include <signal.h>
@@ -75,8 +71,8 @@ int main(int argc, char** argv) {
 
 class Statistics:
     def __init__(self, build, scratch):
-        self.pmio = build / "bin" / "pmio"
-        self.mpi = harness.choose_mpi(build, None)
+        self.pmio = places.pmio(build)
+        self.mpi = mpi_libraries.choose(build, None)
         self.scratch, self.logs = scratch, scratch / "logs"
         (scratch / "program.c").write_text(PROGRAM)
         subprocess.run([self.mpi.mpicc, "program.c", "-o", "program"], cwd=scratch, check=True)
@@ -84,7 +80,7 @@ class Statistics:
     def run(self, *words, ranks=1, wrapper=(), **settings):
         """What the job said, in a log directory of its own."""
         shutil.rmtree(self.logs, ignore_errors=True)
-        env = {**harness.environment(self.mpi), "PMIO_REGISTRY": str(self.scratch), **settings}
+        env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.scratch), **settings}
         command = [self.mpi.mpiexec, "-n", ranks, *wrapper, self.pmio, "run", "--dir", self.logs, "--stats", "--", self.scratch / "program", *words]
         done = subprocess.run(
             [str(word) for word in command], cwd=self.scratch, env=env, capture_output=True, text=True, timeout=120, check=False
@@ -159,11 +155,9 @@ def check_jobs(statistics):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    build = parser.parse_args().build.resolve()
-    with tempfile.TemporaryDirectory(prefix="pmio-statistics-", dir=harness.memory()) as directory:
-        statistics = Statistics(build, Path(directory).resolve())
+    build = command_line.parser(__doc__, mpi=False).parse_args().build
+    with places.temporary("statistics", places.memory()) as directory:
+        statistics = Statistics(build, directory.resolve())
         check_times(statistics)
         check_files(statistics)
         check_jobs(statistics)

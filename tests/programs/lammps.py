@@ -5,16 +5,13 @@ Runs the melt example of the Debian package (Open MPI) with the dump styles atom
 with restart ... mpiio, seven files in all.
 """
 
-import argparse
 import filecmp
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
-import harness
+from pmiolab import checks, client_records, command_line, mpi_libraries, places, real_programs, tables
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = Path("/usr/share/lammps/examples/melt/in.melt")
 OUTPUT = """
 dump a all atom/mpiio 50 melt.atom.mpiio
@@ -34,18 +31,12 @@ def write_input(directory):
 
 
 def run_lammps(mpi, ranks, directory, pmio):
+    """The seconds that it took."""
     directory.mkdir()
     write_input(directory)
     started = time.monotonic()
-    run = harness.run(
-        mpi, ranks, ["lmp", "-in", "in.melt", "-log", "log.melt"], directory=directory, pmio=pmio,
-        timeout=300, statistics=True,
-    )  # fmt: skip
-    if run.verdict != "pass":
-        print(run.output)
-        raise SystemExit(f"LAMMPS {'under pmio' if pmio else 'plain'}: {run.verdict} {run.leftovers}")
-    if pmio and not run.logged_bytes:
-        raise SystemExit("LAMMPS under pmio: nothing went through the log")
+    command = ["lmp", "-in", "in.melt", "-log", "log.melt"]
+    real_programs.run_or_end("LAMMPS", mpi, ranks, command, directory=directory, pmio=pmio, timeout=300, logs=True)
     return time.monotonic() - started
 
 
@@ -59,32 +50,28 @@ def compare(plain, under):
         rows.append((name, size, "identical" if same else "DIFFERENT" if exists else "MISSING"))
     extra = {p.name for p in under.iterdir()} ^ {p.name for p in plain.iterdir()}
     rows += [(name, "", "only in one run") for name in sorted(extra)]
-    harness.print_table(("file", "bytes", "plain and pmio"), rows)
+    tables.print_table(("file", "bytes", "plain and pmio"), rows)
     verdicts = {name: verdict for name, _, verdict in rows}
     return verdicts, set(verdicts.values()) == {"identical"}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--plain-only", action="store_true", help="compare two plain runs")
+    parser = command_line.parser(__doc__, mpi=False)
+    command_line.add_ranks(parser)
+    command_line.add_plain_only(parser)
     options = parser.parse_args()
     if not shutil.which("lmp") or not EXAMPLE.exists():
-        harness.skip("LAMMPS and its examples are not installed")
-    # The package is built with the distribution's Open MPI.
-    mpis = [m for m in harness.load_mpis(options.build) if m.tag.startswith("openmpi-4")]
-    if not mpis:
-        harness.skip("no runtime library for the Open MPI that LAMMPS is built with")
-    pmio = None if options.plain_only else options.build.resolve() / "bin" / "pmio"
-    with tempfile.TemporaryDirectory(prefix="pmio-lammps-") as scratch:
-        plain, under = Path(scratch) / "plain", Path(scratch) / "pmio"
-        seconds = run_lammps(mpis[0], options.ranks, plain, None)
-        seconds_under = run_lammps(mpis[0], options.ranks, under, pmio)
+        checks.skip("LAMMPS and its examples are not installed")
+    mpi = mpi_libraries.choose_of_distribution(options.build, "LAMMPS")
+    pmio = None if options.plain_only else places.pmio(options.build)
+    with places.temporary("lammps") as scratch:
+        plain, under = scratch / "plain", scratch / "pmio"
+        seconds = run_lammps(mpi, options.ranks, plain, None)
+        seconds_under = run_lammps(mpi, options.ranks, under, pmio)
         verdicts, same = compare(plain, under)
     if pmio:
-        harness.record_client(options.build, "lammps", mpis[0], verdicts)
-    print(f"LAMMPS melt, {options.ranks} ranks, {mpis[0].tag}: plain {seconds:.2f} s, pmio {seconds_under:.2f} s")
+        client_records.write_client(options.build, "lammps", mpi, verdicts)
+    print(f"LAMMPS melt, {options.ranks} ranks, {mpi.tag}: plain {seconds:.2f} s, pmio {seconds_under:.2f} s")
     return 0 if same else 1
 
 

@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
 """mpi4py's own tests of MPI-IO under pmio: none may fail that passes without it.
 
-Python loads its MPI where a preloaded library cannot see it. mpi4py is taken from the virtual environment of an MPI's wheel,
+Python loads its MPI so that a preloaded library cannot see it. mpi4py is taken from the virtual environment of an MPI's wheel,
 its tests from its source package; scripts/setup gets both, and without them this test is skipped.
 """
 
-import argparse
 import os
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ROOT / ".deps" / "mpi4py" / "test"
+SOURCES = places.ROOT / ".deps" / "mpi4py" / "test"
 MODULES = ("test_file", "test_io")
 # The distribution's mpi4py is for one MPI, whichever mpicc stands beside it.
 PROBE = "import sys, numpy, mpi4py; sys.exit(sys.prefix == sys.base_prefix)"
@@ -32,16 +29,14 @@ def python_of(mpi):
 def run_tests(mpi, python, ranks, options, pmio):
     """(the run, the names of the tests that failed on any rank)."""
     program = [python, str(options.sources / "main.py"), *(word for name in MODULES for word in ("-i", name))]
-    quiet = options.build.resolve() / "lib" / "libpmio_yield.so"  # more ranks than cores, which must not spin
-    run = harness.run(
-        mpi, ranks, program, directory=options.sources, pmio=pmio, timeout=options.timeout, preload=[quiet]
-    )
+    quiet = places.yielding(options.build)  # there are more ranks than cores, so ranks must not spin
+    run = real_programs.run(mpi, ranks, program, directory=options.sources, pmio=pmio, timeout=options.timeout, preload=[quiet])
     return run, set(re.findall(r"^(?:FAIL|ERROR): (\S+ \(\S+\))", run.output, re.MULTILINE))
 
 
 def compare(mpi, python, ranks, options):
     """What is worse under pmio than without it; empty where nothing is. The plain run is made only if something failed."""
-    under, failed = run_tests(mpi, python, ranks, options, options.build.resolve() / "bin" / "pmio")
+    under, failed = run_tests(mpi, python, ranks, options, places.pmio(options.build))
     count = re.search(r"^Ran (\d+) tests", under.output, re.MULTILINE)
     print(f"{mpi.tag}, {ranks} ranks: {count[1] if count else 'no'} tests, {under.verdict}", flush=True)
     if under.verdict == "pass" and count:
@@ -54,23 +49,19 @@ def compare(mpi, python, ranks, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", required=True, help="tag of an MPI")
+    parser = command_line.parser(__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--sources", type=Path, default=SOURCES, help="mpi4py's folder of tests")
     parser.add_argument("--timeout", type=float, default=250, help="seconds per run")
     options = parser.parse_args()
-    found = [mpi for mpi in harness.load_mpis(options.build) if mpi.tag == options.mpi]
-    python = python_of(found[0]) if found else None
+    mpi = mpi_libraries.choose(options.build, options.mpi)
+    python = python_of(mpi)
     if python is None or not (options.sources / "main.py").exists():
-        harness.skip(f"mpi4py for {options.mpi} cannot be had")
-    with tempfile.TemporaryDirectory(prefix="pmio-mpi4py-", dir=harness.memory()) as scratch:
-        os.environ["TMPDIR"] = scratch  # where its tests put their files
-        worse = [complaint for ranks in options.ranks if (complaint := compare(found[0], python, ranks, options))]
-    for complaint in worse:
-        print(complaint)
-    return 1 if worse else 0
+        checks.skip(f"mpi4py for {mpi.tag} cannot be had")
+    with places.temporary("mpi4py", places.memory()) as scratch:
+        os.environ["TMPDIR"] = str(scratch)  # where its tests put their files
+        worse = [complaint for ranks in options.ranks if (complaint := compare(mpi, python, ranks, options))]
+    return checks.conclude(worse)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,14 @@
 The sources come from scripts/fetch-mpich-tests; without them this test is skipped.
 """
 
-import argparse
 import os
-import shutil
 import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places, real_programs, tables
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ROOT / ".deps" / "mpich-tests"
+SOURCES = places.ROOT / ".deps" / "mpich-tests"
 # Their configure script would write this; it says what every 64-bit Linux has.
 CONFIGURATION = """\
 #define HAVE_STDARG_H 1
@@ -76,15 +72,15 @@ def available_gib():
 
 
 def run_once(mpi, binary, ranks, arguments, pmio, timeout):
-    with tempfile.TemporaryDirectory(prefix="pmio-io-") as scratch:
-        run = harness.run(mpi, ranks, [str(binary), *arguments], directory=scratch, pmio=pmio, timeout=timeout)
+    with places.temporary("io") as scratch:
+        run = real_programs.run(mpi, ranks, [binary, *arguments], directory=scratch, pmio=pmio, timeout=timeout)
         return judge(run), run.output.strip()
 
 
 def run_mpi(mpi, pmio, selected, options):
-    directory = Path(tempfile.mkdtemp(prefix=f"pmio-{mpi.tag}-"))
+    """The complaints about one MPI."""
     regressions, rows = [], []
-    try:
+    with places.temporary(mpi.tag) as directory:
         compiled = compile_all(mpi, [name for name, *_ in selected], directory)
         for name, ranks, arguments, memory in selected:
             if memory > options.memory_gib or memory * 2 > available_gib():
@@ -103,9 +99,7 @@ def run_mpi(mpi, pmio, selected, options):
             if broken:
                 regressions.append(f"{mpi.tag} {name}: {under}\n{output[:2000]}")
             rows.append((name, ranks, plain, under, "REGRESSION" if broken else ""))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    harness.print_table(("program", "ranks", "plain", "pmio", ""), rows)
+    tables.print_table(("program", "ranks", "plain", "pmio", ""), rows)
     passing = f"{sum(r[2] == 'pass' for r in rows)} pass plain, {sum(r[3] == 'pass' for r in rows)} under pmio"
     failures = f"{len(regressions)} new failures" if regressions else "no new failure"
     left_out = ", ".join(f"{r[0]} ({r[4].removeprefix('skipped: ')})" for r in rows if r[2] == "-") or "none"
@@ -114,25 +108,22 @@ def run_mpi(mpi, pmio, selected, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
+    parser = command_line.parser(__doc__, mpi=False)
     parser.add_argument("--mpi", action="append", help="tag of an MPI; every one by default")
     parser.add_argument("--only", action="append", help="name of a program; every one by default")
     parser.add_argument("--plain-only", action="store_true", help="show the baseline")
     parser.add_argument("--timeout", type=float, default=60, help="seconds per run")
     parser.add_argument("--memory-gib", type=float, default=4, help="leave out programs that need more than this")
     options = parser.parse_args()
-    if subprocess.run([ROOT / "scripts" / "fetch-mpich-tests"], check=False).returncode != 0:
-        harness.skip("MPICH's test programs cannot be had")
-    mpis = [mpi for mpi in harness.load_mpis(options.build) if not options.mpi or mpi.tag in options.mpi]
+    if subprocess.run([places.ROOT / "scripts" / "fetch-mpich-tests"], check=False).returncode != 0:
+        checks.skip("MPICH's test programs cannot be had")
+    mpis = [mpi for mpi in mpi_libraries.load(options.build) if not options.mpi or mpi.tag in options.mpi]
     if not mpis:
-        harness.skip("no runtime library is built for the MPIs asked for")
+        checks.skip("no runtime library is built for the MPIs asked for")
     selected = [p for p in programs() if not options.only or p[0] in options.only]
-    pmio = None if options.plain_only else options.build.resolve() / "bin" / "pmio"
+    pmio = None if options.plain_only else places.pmio(options.build)
     regressions = [r for mpi in mpis for r in run_mpi(mpi, pmio, selected, options)]
-    for regression in regressions:
-        print(f"new failure: {regression}")
-    return 1 if regressions else 0
+    return checks.conclude(f"new failure: {regression}" for regression in regressions)
 
 
 if __name__ == "__main__":

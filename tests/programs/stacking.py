@@ -7,18 +7,8 @@ what pmio hands on: all of opening and closing, nothing that was logged; with PM
 to the file, a tool that looks at pwrite sees in both places.
 """
 
-import argparse
-import sys
-import tempfile
-from pathlib import Path
+from pmiolab import call_counter, checks, command_line, mpi_jobs, mpi_libraries, places
 
-import call_counter
-import harness
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import mpi_processes
-
-ROOT = Path(__file__).resolve().parents[2]
 # Each call of the program is one of the library's.
 ALWAYS_HANDED_ON = ("Init", "Finalize", "File_open", "File_close", "File_delete")
 LOGGED = ("File_write_all", "File_read_at_all", "File_iwrite_at", "File_iread_at", "File_write_ordered", "File_set_view")
@@ -28,12 +18,11 @@ def count(mpi, options, tool, preload, directory, settings=None, launch=()):
     """What the tool counted of the smoke test with these libraries preloaded; launch: words before the program."""
     counts = directory / "counts"
     counts.mkdir(parents=True)
-    program = options.build / "tests" / "mpi" / f"smoke-{mpi.tag}"
     settings = {"CALL_COUNTS": counts, "PMIO_DIR": directory / "log", **(settings or {})}
-    command = [mpi.mpiexec, "-n", "2", *mpi_processes.with_environment(settings, preload), *launch, program, directory / "data"]
-    code, output = mpi_processes.run([str(word) for word in command], harness.environment(mpi), 100)
-    if code != 0:
-        raise SystemExit(f"{mpi.tag}, {tool}, {directory.name}: exit {code}\n{output}")
+    words = [*launch, places.test_program(options.build, "smoke", mpi), directory / "data"]
+    ended = mpi_jobs.run(mpi, 2, words, settings=settings, preload=preload, timeout=100)
+    if ended.code != 0:
+        raise SystemExit(f"{mpi.tag}, {tool}, {directory.name}: {ended.how}\n{ended.output}")
     return call_counter.read(counts, tool)
 
 
@@ -65,7 +54,7 @@ class Stack:
 
     def __init__(self, mpi, options, scratch):
         self.mpi, self.options, self.scratch = mpi, options, scratch
-        self.pmio = [options.build / "bin" / "pmio", "run", "--mpi", mpi.tag]
+        self.pmio = [places.pmio(options.build), "run", "--mpi", mpi.tag]
         self.libraries = {tool: call_counter.build(mpi, tool, scratch) for tool in ("pmpi", "wrapper")}
 
     def count(self, tool, name, order, **more):
@@ -100,19 +89,14 @@ class Stack:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    parser.add_argument("--mpi", required=True, help="tag of an MPI")
-    options = parser.parse_args()
-    mpi = harness.choose_mpi(options.build, options.mpi)
+    options = command_line.parser(__doc__).parse_args()
+    mpi = mpi_libraries.choose(options.build, options.mpi)
     complaints = []
-    with tempfile.TemporaryDirectory(prefix="pmio-stacking-", dir=harness.memory()) as scratch:
-        stack = Stack(mpi, options, Path(scratch))
+    with places.temporary("stacking", places.memory()) as scratch:
+        stack = Stack(mpi, options, scratch)
         for tool in stack.libraries:
             complaints += stack.complaints_of(tool)
-    for complaint in complaints:
-        print(complaint)
-    return 1 if complaints else 0
+    return checks.conclude(complaints)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,12 @@ The kernel waits for an RCU grace period, 3 to 30 ms, where a process of several
 or registers for membarrier(2); dlopen of a library that is not there looks through all directories.
 """
 
-import argparse
 import re
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
-import harness
+from pmiolab import checks, command_line, mpi_libraries, places
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """\
 #include <mpi.h>
 int main(int argc, char** argv) {
@@ -43,10 +39,10 @@ class Traced:
         trace = scratch / "trace"
         wrapper = ("strace", "-f", "-qq", "-o", trace, "-e", f"trace={CALLS}")
         command = [mpi.mpiexec, "-n", 1, pmio, "run", "--dir", self.logs, "--", *wrapper, scratch / "program", *words]
-        env = {**harness.environment(mpi), "PMIO_REGISTRY": str(self.registry)}
+        env = {**mpi_libraries.environment(mpi), "PMIO_REGISTRY": str(self.registry)}
         done = subprocess.run([str(word) for word in command], cwd=scratch, env=env, capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0 and "ptrace" in done.stderr:
-            harness.skip(f"strace may not trace: {done.stderr}")
+            checks.skip(f"strace may not trace: {done.stderr}")
         assert done.returncode == 0, done
         self.calls = trace.read_text(errors="replace").splitlines()
 
@@ -80,23 +76,20 @@ def check_one_file(mpi, pmio, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=ROOT / "build" / "release", type=Path)
-    build = parser.parse_args().build.resolve()
+    build = command_line.parser(__doc__, mpi=False).parse_args().build
     if not shutil.which("strace"):
-        harness.skip("there is no strace")
-    if not (build / "bin" / "pmio").exists():
-        harness.skip("there is no pmio command")
-    newest = {mpi.family: mpi for mpi in harness.load_mpis(build) if mpi.family in ("mpich", "openmpi")}
+        checks.skip("there is no strace")
+    if not places.pmio(build).exists():
+        checks.skip("there is no pmio command")
+    newest = {mpi.family: mpi for mpi in mpi_libraries.load(build) if mpi.family in ("mpich", "openmpi")}
     if not newest:
-        harness.skip("there is no runtime library for MPICH or Open MPI")
+        checks.skip("there is no runtime library for MPICH or Open MPI")
     for mpi in newest.values():
-        with tempfile.TemporaryDirectory(prefix="pmio-start-", dir=harness.memory()) as directory:
-            scratch = Path(directory)
+        with places.temporary("start", places.memory()) as scratch:
             (scratch / "program.c").write_text(PROGRAM)
             subprocess.run([mpi.mpicc, "program.c", "-o", "program"], cwd=scratch, check=True)
-            check_no_file(mpi, build / "bin" / "pmio", scratch)
-            check_one_file(mpi, build / "bin" / "pmio", scratch)
+            check_no_file(mpi, places.pmio(build), scratch)
+            check_one_file(mpi, places.pmio(build), scratch)
         print(f"{mpi.tag}: as it should be")
 
 

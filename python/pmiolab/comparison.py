@@ -1,46 +1,72 @@
 """What the benchmarks with several contestants share: patterns with their targets, medians, ratios, tables.
 
-Rates are in MB/s, all ranks together: {contestant: {phase: [one per repetition]}}, with those phases only that mean something
-for the contestant. `limits` are contestants that show what the machine can do at best, not ways to do I/O.
+Rates are in MB/s (10^6 bytes), all ranks together: {contestant: {phase: [one per repetition]}}. A contestant has only those
+phases that mean something for it. `limits` are contestants that show what the machine can do at best, not ways to do I/O.
 """
 
+from __future__ import annotations
+
+import argparse
 import statistics
-import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, TypeVar
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "programs")]
-import harness
+from .places import MIB
+from .tables import print_table
 
-MIB = 1 << 20
+Rates = dict[str, dict[str, list[float]]]
 COLUMNS = {"log": "time-to-log", "file": "time-to-file", "read": "collective read", "drain": "drain", "overlap": "overlap"}
 
 
 @dataclass(frozen=True)
 class Pattern:
+    """How the ranks write, and what is expected of pmio there."""
+
     name: str
-    arguments: tuple
+    arguments: tuple  # of mpiio_bench: option, value, ...
     rank_bytes: int
-    slow_bytes: dict  # contestant: bytes per rank, where the whole would take minutes
+    slow_bytes: dict  # contestant: bytes per rank, if the whole would take minutes
     targets: dict  # (phase, over whom): ratio
 
-    def bytes_of(self, contestant, divide):
+    def bytes_of(self, contestant: str, divide: int) -> int:
+        """Bytes of a rank: the whole divided by `divide`, but at least one call."""
         values = dict(zip(self.arguments[::2], self.arguments[1::2]))
         call_bytes = values["--block"] * values.get("--blocks-per-call", 1)
         return max(call_bytes, self.slow_bytes.get(contestant, self.rank_bytes) // divide)
 
 
-def add_rates(rates, times, phases):
-    """Adds the rates of one run, whose times are as mpiio_bench prints them."""
+AnyPattern = TypeVar("AnyPattern", bound=Pattern)
+
+
+def add_options(parser: argparse.ArgumentParser, log_size: str) -> None:
+    """--pattern, --divide and --log-size, with its default."""
+    parser.add_argument("--pattern", action="append", help="only patterns whose name contains this")
+    parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look without targets")
+    parser.add_argument("--log-size", default=log_size, help="of a rank, in pmio's log")
+
+
+def chosen(patterns: Iterable[AnyPattern], parts: Sequence[str] | None) -> list[AnyPattern]:
+    """The patterns that --pattern names; all of them without it."""
+    return [pattern for pattern in patterns if not parts or any(part in pattern.name for part in parts)]
+
+
+def add_rates(rates: dict[str, list[float]], times: Mapping[str, float], phases: Iterable[str]) -> None:
+    """Adds the rates of one run of a contestant, whose times are as mpiio_bench prints them."""
     seconds = {"log": times["write_s"], "file": times["write_s"] + times["close_s"], "read": times["read_s"],
                "drain": times["close_s"], "overlap": times["write_s"] + times["close_s"]}  # fmt: skip
     for phase in phases:
         rates.setdefault(phase, []).append(times["bytes"] / seconds[phase] / 1e6)
 
 
-def summarise(pattern, rates, amounts, targets, limits=()):
-    """Medians per contestant, and ratios of pmio to each, with their targets."""
+def summarise(
+    pattern: Pattern,
+    rates: Rates,
+    amounts: Mapping[str, int],
+    targets: Mapping[tuple[str, str], float],
+    limits: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Medians per contestant, and ratios of pmio to each, with their targets. amounts: bytes that each has written."""
     medians = {name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()}
     ratios = []
     for phase, mine in medians["pmio"].items():
@@ -54,19 +80,21 @@ def summarise(pattern, rates, amounts, targets, limits=()):
     return {"pattern": pattern.name, "bytes": amounts, "MB_per_s": medians, "all_MB_per_s": rates, "ratios": ratios}
 
 
-def print_summary(summary, ranks):
+def print_summary(summary: Mapping[str, Any], ranks: str) -> None:
+    """A table of the rates and one of the ratios."""
     print(f"\n{summary['pattern']}: MB/s, {ranks} together, medians")
     medians = summary["MB_per_s"]
     phases = [phase for phase in COLUMNS if any(phase in of for of in medians.values())]
     rows = [(name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{of[phase]:.1f}" if phase in of else "" for phase in phases))
             for name, of in medians.items()]  # fmt: skip
-    harness.print_table(("contestant", "MiB", *(COLUMNS[phase] for phase in phases)), rows)
+    print_table(("contestant", "MiB", *(COLUMNS[phase] for phase in phases)), rows)
     rows = [(r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r)) for r in summary["ratios"]]
     shown = 5 if any(target or word for *_, target, word in rows) else 3
-    harness.print_table(("phase", "pmio over", "ratio", "target", "")[:shown], [row[:shown] for row in rows])
+    print_table(("phase", "pmio over", "ratio", "target", "")[:shown], [row[:shown] for row in rows])
 
 
-def verdict(ratio):
+def verdict(ratio: Mapping[str, Any]) -> str:
+    """A word for the table; empty if there is nothing to say of the ratio."""
     if ratio["target"] is None:
         return "" if ratio["over"] != "best" or ratio["phase"] != "file" or ratio["ratio"] >= 1 else "SLOWER"
     if ratio["ratio"] >= ratio["target"]:

@@ -1,36 +1,38 @@
 """Calls of every read and write in src/mpi/functions.py, each write read back by its like: what bindings/transfers.c and
-bindings/transfers.F90 include."""
+bindings/transfers.F90 of tests/programs include."""
 
-import sys
-from pathlib import Path
+from __future__ import annotations
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "mpi"))
-from functions import FUNCTIONS
+from typing import Any
+
+from .mpi_functions import FUNCTIONS
 
 
 class Fortran:
+    """Statements in Fortran, in whichever binding."""
+
     barrier = "call MPI_Barrier(MPI_COMM_WORLD, ierror)"
     turns = "do turn = 0, ranks - 1\nif (turn == rank) then", f"end if\n{barrier}\nend do"
     forget = "values = -1"
     last = {"blocking": ", status", "nonblocking": ", request", "split_begin": ""}
     wait = "call MPI_Wait(request, status, ierror)"
 
-    def seek(self, which, place):
+    def seek(self, which: str, place: str) -> str:
         return f"call MPI_File_seek{which}(file, {place}, MPI_SEEK_SET, ierror)"
 
-    def call(self, name, arguments, last):
+    def call(self, name: str, arguments: str, last: str) -> str:
         return f"call {name}(file{arguments}{last}, ierror)\ncall say_error('{name}', ierror)"
 
-    def done(self, name):
+    def done(self, name: str) -> str:
         return f"call say_count('{name}', status)"
 
-    def statement(self, name, *arguments):
+    def statement(self, name: str, *arguments: str) -> str:
         return f"call {name}({', '.join(arguments)})"
 
-    def text(self, name):
+    def text(self, name: str) -> str:
         return f"'{name}'"
 
-    def routine(self, name, body, local):
+    def routine(self, name: str, body: list[str], local: bool) -> str:
         declared = (
             "  STATUS_OBJECT :: status\n  REQUEST_HANDLE :: request\n"
             "  integer, asynchronous :: values(n)\n"  # not to be kept in registers by nonblocking calls
@@ -41,33 +43,38 @@ class Fortran:
 
 
 class C:
+    """The same statements in C."""
+
     barrier = "MPI_Barrier(MPI_COMM_WORLD);"
     turns = "for (int turn = 0; turn < ranks; ++turn) {\nif (turn == rank) {", f"}}\n{barrier}\n}}"
     forget = "memset(values, -1, sizeof values);"
     last = {"blocking": ", &status", "nonblocking": ", &request", "split_begin": ""}
     wait = "MPI_Wait(&request, &status);"
 
-    def seek(self, which, place):
+    def seek(self, which: str, place: str) -> str:
         return f"MPI_File_seek{which}(file, {place}, MPI_SEEK_SET);"
 
-    def call(self, name, arguments, last):
+    def call(self, name: str, arguments: str, last: str) -> str:
         return f"code = {name}(file{arguments.replace('n, MPI_INTEGER', 'N, MPI_INT')}{last});"
 
-    def done(self, name):
+    def done(self, name: str) -> str:
         return f'say_result("{name}", code, &status);'
 
-    def statement(self, name, *arguments):
+    def statement(self, name: str, *arguments: str) -> str:
         return f"{name}({', '.join(arguments)});"
 
-    def text(self, name):
+    def text(self, name: str) -> str:
         return f'"{name}"'
 
-    def routine(self, name, body, local):
+    def routine(self, name: str, body: list[str], local: bool) -> str:
         declared = "int values[N], code;\nMPI_Status status;\nMPI_Request request;\n(void)request;\n"
         return f"static void {name}(MPI_File file) {{\n{declared if local else ''}" + "\n".join(body) + "\n}\n"
 
 
-def _call(language, function, step):
+Language = C | Fortran
+
+
+def _call(language: Language, function: Any, step: int) -> list[str]:
     """One call by this rank at its place of the step, and what it gave."""
     t, name = function.traits, f"MPI_{function.name}"
     lines = []
@@ -83,8 +90,8 @@ def _call(language, function, step):
     return [*lines, language.done(name)]
 
 
-def _everywhere(language, function, step):
-    """With the shared pointer, where it is not collective, rank after rank: so that each has its place."""
+def _everywhere(language: Language, function: Any, step: int) -> list[str]:
+    """A call by all ranks. One with the shared pointer that is not collective is made rank by rank: so each has its place."""
     t, lines = function.traits, _call(language, function, step)
     if t["pointer"] != "shared":
         return [language.barrier, *lines]
@@ -93,7 +100,7 @@ def _everywhere(language, function, step):
     return [language.barrier, language.seek("_shared", f"shared_place({step})"), language.barrier, *lines]
 
 
-def _routines(language, large_count, first):
+def _routines(language: Language, large_count: bool, first: int) -> tuple[list[str], str]:
     """(names, text) of one routine per write, its steps numbered from first."""
     by_name, names, text = {f.name: f for f in FUNCTIONS}, [], ""
     transfers = [f for f in FUNCTIONS if f.kind == "transfer" and f.large_count == large_count]
@@ -107,17 +114,17 @@ def _routines(language, large_count, first):
     return names, text
 
 
-def _calls(language, names):
+def _calls(language: Language, names: list[str]) -> list[str]:
     return [language.statement(name, "file") for name in names]
 
 
-def fortran():
+def fortran() -> str:
     """The text of transfer_calls.inc."""
     names, text = _routines(Fortran(), False, 0)
     return text + Fortran().routine("run_all", _calls(Fortran(), names), False)
 
 
-def c():
+def c() -> str:
     """The text of transfer_calls.h."""
     names, text = _routines(C(), False, 0)
     large_names, large_text = _routines(C(), True, len(names))

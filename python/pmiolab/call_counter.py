@@ -5,14 +5,16 @@ wrapper   as Darshan does it: defines MPI_X and PMPI_X, and calls the next PMPI_
           by pwrite as well
 """
 
+from __future__ import annotations
+
 import shlex
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "mpi"))
-from functions import FUNCTIONS
+from .mpi_functions import FUNCTIONS
+from .mpi_libraries import Mpi
 
 HEAD = """\
 #define _GNU_SOURCE
@@ -49,7 +51,7 @@ ssize_t pwrite64(int fd, const void* data, size_t bytes, off_t at) { return coun
 """
 
 
-def _definition(tool, number, f):
+def _definition(tool: str, number: int, f: Any) -> str:
     count = f"__atomic_fetch_add(&counts[{number}], 1, __ATOMIC_RELAXED);"
     if tool == "pmpi":
         text = f"int MPI_{f.name}({f.signature()}) {{ {count} return PMPI_{f.name}({f.arguments()}); }}\n"
@@ -63,8 +65,8 @@ def _definition(tool, number, f):
     return f"#if MPI_VERSION >= 4\n{text}#endif\n" if f.large_count else text
 
 
-def build(mpi, tool, directory):
-    """The library's path."""
+def build(mpi: Mpi, tool: str, directory: Path) -> Path:
+    """Compiles the library of a tool in the directory; its path."""
     names = ", ".join(f'"{name}"' for name in [*(f.name for f in FUNCTIONS), "pwrite"])
     head = HEAD.replace("NAMES", names).replace("TOOL", tool)
     source, library = directory / f"{tool}.c", directory / f"lib{tool}.so"
@@ -78,8 +80,8 @@ def build(mpi, tool, directory):
     return library
 
 
-def read(directory, tool):
-    """Calls by function, of all processes together."""
+def read(directory: Path, tool: str) -> Counter[str]:
+    """The calls by function, of all processes together. They were run with CALL_COUNTS=<directory>."""
     total = Counter()
     for path in Path(directory).glob(f"{tool}-*"):
         for name, number in (line.split() for line in path.read_text().splitlines()):

@@ -6,18 +6,18 @@ machine's.
 """
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
+from .. import places
 from . import network
 from .settings import LOGIN
 from .system import TestbedError, run, wait_for
 
-FOLDER = Path(__file__).resolve().parents[1]
+FOLDER = places.ROOT / "testbed"  # of what the hosts run
 DISK, PFS, LOCAL, TEMPORARY = "/mnt/disk", "/mnt/pfs", "/mnt/local", "/run/tmp"
 NAMESPACES = ["--net", "--uts", "--mount", "--ipc", "--pid"]
 

@@ -4,49 +4,59 @@
       code, output = bed.run("mpiexec", "-n", 4, program)
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "programs"), str(ROOT / "testbed")]
-import harness
-import mpi_processes
-from cluster import bed as beds
-from cluster import network, slurm
-from cluster.settings import load
-from cluster.system import TestbedError
+from . import checks, places, processes
+from .cluster import bed as beds
+from .cluster import network, slurm
+from .cluster.settings import load
+from .cluster.system import TestbedError
+from .processes import Ended
 
-COMMAND = ROOT / "testbed" / "testbed"
+COMMAND = places.ROOT / "testbed" / "testbed"
 
 
 class Bed:
-    def __init__(self):
+    """One testbed, whose name no other process uses."""
+
+    def __init__(self) -> None:
         self.name = f"test{os.getpid()}"
-        self.namespaces, self.loops = set(), set()
+        self.namespaces: set[int] = set()  # inode numbers
+        self.loops: set[str] = set()  # inode numbers of the files behind loop devices
 
-    def run(self, *words, timeout=120):
-        """(exit code or None after the time-out, output) of a command of testbed/testbed."""
-        command = [COMMAND, "--name", self.name, *words]
-        return mpi_processes.run([str(word) for word in command], dict(os.environ), timeout)
+    def command(self, *words: object) -> list[object]:
+        """The words of a command of testbed/testbed."""
+        return [COMMAND, "--name", self.name, *words]
 
-    def must(self, *words, timeout=120):
+    def start(self, *words: object, **more) -> subprocess.Popen:
+        """Starts a command of testbed/testbed; further arguments are those of processes.start()."""
+        return processes.start(self.command(*words), dict(os.environ), **more)
+
+    def run(self, *words: object, timeout: float = 120) -> Ended:
+        """Runs a command of testbed/testbed, for at most `timeout` seconds."""
+        return processes.finish(self.start(*words), timeout)
+
+    def must(self, *words: object, timeout: float = 120) -> str:
         """The output; ends the test if the command fails."""
-        code, output = self.run(*words, timeout=timeout)
-        if code != 0:
-            raise SystemExit(f"testbed {' '.join(map(str, words))}: {'timed out' if code is None else f'exit {code}'}\n{output}")
-        return output
+        ended = self.run(*words, timeout=timeout)
+        if ended.code != 0:
+            raise SystemExit(f"testbed {' '.join(map(str, words))}: {ended.how}\n{ended.output}")
+        return ended.output
 
-    def down(self):
+    def down(self) -> list[str]:
         """Takes it down; the list of what it left."""
         self.remember()
         self.must("down")
         return [*self._left()]
 
-    def remember(self):
-        """What identifies its parts, for they have other names, or none, when it is down."""
+    def remember(self) -> None:
+        """Notes what identifies its parts: once it is down they have other names, or none."""
         names = network.namespaces(self.name)
         self.namespaces |= {os.stat(f"/run/netns/{name}").st_ino for name in names}
         with contextlib.suppress(TestbedError):
@@ -54,7 +64,7 @@ class Bed:
             images = [image.stat() for name in settings.hosts for image in settings.disk(name).glob("*.img")]
             self.loops |= {str(image.st_ino) for image in images}
 
-    def _left(self):
+    def _left(self) -> Iterator[str]:
         yield from network.namespaces(self.name)
         directory = beds.PLACE / self.name
         if directory.exists():
@@ -64,7 +74,7 @@ class Bed:
                 yield f"mount {line}"
         backing = subprocess.run(["losetup", "--list", "--noheadings", "--output", "BACK-INO"], capture_output=True, text=True, check=True)
         yield from (f"loop device on inode {inode}" for inode in self.loops & set(backing.stdout.split()))
-        # The number of a namespace that is gone may be that of one of another testbed by now.
+        # A namespace of another testbed may have the number of one that is gone by now.
         others = set()
         for namespace in Path("/run/netns").glob("*"):
             with contextlib.suppress(OSError):
@@ -76,8 +86,11 @@ class Bed:
 
 
 @contextlib.contextmanager
-def testbed(*, compute=2, servers=2, file_system="moosefs", local=""):
-    """Skips the test where there can be no testbed; fails it if something is left of it."""
+def testbed(*, compute: int = 2, servers: int = 2, file_system: str = "moosefs", local: str = "") -> Iterator[Bed]:
+    """Skips the test if there can be no testbed here; fails it if something is left of the testbed.
+
+    compute, servers: how many hosts. local: size of each compute host's own file system, as 64m; empty: it has none.
+    """
     skip_unless_possible(file_system, local)
     bed = Bed()
     try:
@@ -89,15 +102,17 @@ def testbed(*, compute=2, servers=2, file_system="moosefs", local=""):
         raise SystemExit("left by the testbed: " + "; ".join(left))
 
 
-def skip_unless_possible(file_system, local):
+def skip_unless_possible(file_system: str, local: str) -> None:
+    """Skips the test, with the reason, if there can be no such testbed here."""
     try:
         beds.check(file_system, local)
     except TestbedError as error:
-        harness.skip(str(error))
+        checks.skip(str(error))
 
 
-def skip_without_slurm():
+def skip_without_slurm() -> None:
+    """Skips the test if Slurm is not installed."""
     try:
         slurm.check()
     except TestbedError as error:
-        harness.skip(str(error))
+        checks.skip(str(error))
