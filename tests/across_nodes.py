@@ -12,7 +12,7 @@
 import random
 import sys
 
-from pmiolab import checks, command_line, differential, hosts, places, processes, spanning_jobs
+from pmiolab import checks, command_line, differential, hosts, places, process_table, spanning_jobs
 from pmiolab.spanning_jobs import HOSTS, RANKS, SECONDS
 
 SECONDS_OF_SEED = 60
@@ -87,7 +87,7 @@ def run_until_killed(job, chooser):
     moment = chooser.randrange(5, 150)
     job.wait_until(lambda: job.progress.started() >= moment)
     victims = job.ranks()
-    processes.kill(victims if chooser.random() < 0.7 else victims[-1:])
+    process_table.kill(victims if chooser.random() < 0.7 else victims[-1:])
     left = job.wait_gone(SECONDS)
     code = job.end(0 if left else SECONDS)
     if left or code is None:

@@ -12,7 +12,7 @@ With --abort one rank calls MPI_Abort instead; what the launcher does to the oth
 
 import time
 
-from pmiolab import killed_jobs, processes
+from pmiolab import killed_jobs, process_table, processes
 
 
 class Abort(killed_jobs.Round):
@@ -30,10 +30,10 @@ class Abort(killed_jobs.Round):
         segments, deadline = set(), time.monotonic() + self.options.timeout
         try:
             while job.poll() is None and time.monotonic() < deadline:
-                segments |= processes.shared_segments(self.progress.pids())
+                segments |= process_table.shared_segments(self.progress.pids())
                 time.sleep(0.01)
             ended = job.poll()
-            if left := processes.wait_gone(self.progress.pids()):
+            if left := process_table.wait_gone(self.progress.pids()):
                 raise killed_jobs.Failure(f"processes outlive MPI_Abort: {left}")
         finally:
             if job.poll() is None:

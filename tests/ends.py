@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pmiolab import checks, command_line, mpi_libraries, places, processes
+from pmiolab import checks, command_line, mpi_libraries, places, process_table, processes
 
 BLOCK = 5000
 TIMEOUT = 60
@@ -91,7 +91,7 @@ def check_daemon(test, place):
     for pid in set(os.listdir("/proc")) - before:
         command = Path("/proc") / pid / "cmdline"
         if pid.isdigit() and command.exists() and str(place.file).encode() in command.read_bytes():
-            processes.kill([int(pid)])
+            process_table.kill([int(pid)])
 
 
 def main():

@@ -18,21 +18,21 @@ import sys
 import time
 from pathlib import Path
 
-from pmiolab import command_line, hosts, mpi_libraries, places, processes, spanning_jobs
+from pmiolab import command_line, hosts, mpi_libraries, places, process_table, spanning_jobs
 from pmiolab.cluster import file_system
 from pmiolab.cluster.settings import load
 from pmiolab.spanning_jobs import HOSTS, NOT_ALL_NODES, RANKS
 
 AWAY = 15  # seconds of a link or a server
 SILENCE = 30  # seconds after which a host that says nothing is given up (src/peer/connection.h)
-STOPPED = 300  # likewise a process that says nothing
-PATIENCE = 20  # seconds more, on a busy machine
-MORE = 120  # seconds more that MooseFS may take over a call where it was writing to the dead
+STOPPED = 300  # seconds, likewise, of a process that says nothing
+PATIENCE = 20  # seconds more, for a busy machine
+MORE = 120  # seconds more that MooseFS may take over a call if it was writing to the dead
 CACHED = 1.5  # seconds: longer than a client of MooseFS shows the time of modification that it knows
 CALLS = 360  # of a job that is to go on
 LOCAL = "/mnt/local/pmio"
 STORAGE = ("s1", "s2")
-SLOW, FAST = "20mbit", "1gbit"  # links: so that a recovery takes seconds, and the default
+SLOW, FAST = "20mbit", "1gbit"  # rates of links: one with which a recovery takes seconds, and the default
 FOR_A_WHILE = {
     "storage": ([["link", host, "down"] for host in STORAGE], [["link", host, "up"] for host in STORAGE]),
     "master": ([["fs-kill", "m1"]], [["fs-start", "m1"]]),
@@ -63,7 +63,7 @@ class Case:
         self.name = f"{failure}-{moment}-{number}"
         self.path = f"/mnt/pfs/{self.name}"
         self.job = spanning_jobs.Job(bed, options.build, options.mpi, scratch, self.path, self.random.randrange(1000))
-        # A log that the host's death takes along, or not.
+        # In memory, the log dies with its host; on the host's disk, it does not.
         self.logs = LOCAL if failure != "host-memory" else "/dev/shm/pmio"
         self.dir = ["--dir", self.logs]
 
@@ -153,15 +153,15 @@ class Case:
         else:
             self.recover_all()
 
-    # Within the bound each of them has ended, or got an error, or waits in the MPI library for the dead.
     def await_survivors(self, survivors, bound):
+        """Within `bound` seconds each of them has ended, or got an error, or waits in the MPI library for the dead."""
         begin = time.monotonic()
         self.job.wait_gone(bound + PATIENCE)
         while self.in_pmio(survivors) and time.monotonic() - begin < bound + MORE + PATIENCE:
             time.sleep(0.5)
         seconds = time.monotonic() - begin
         if hanging := self.in_pmio(survivors):
-            stacks = "\n".join(processes.stacks(pid) for pid in hanging.values())
+            stacks = "\n".join(process_table.stacks(pid) for pid in hanging.values())
             raise Wrong(f"ranks {[*hanging]} hang\n{self.job.said()}\n{stacks}")
         if "pmio:" in self.job.said():
             want(f"stays in the log '{self.logs}/job-" in self.job.said(), f"the log's place is not named\n{self.job.said()}")
@@ -171,10 +171,10 @@ class Case:
         want(not self.job.wait_gone(MORE), "ranks outlive SIGKILL")
 
     def in_pmio(self, survivors):
-        """The processes of those that are there, and in pmio, by rank."""
+        """{rank: process id} of the survivors that are there and wait in pmio."""
         there = {rank: process for rank, process in self.job.by_rank().items() if rank in survivors}
         progress = self.job.progress
-        # Of those in a close nobody knows, until it has said that the drain has failed, but by what they wait in.
+        # A rank in a close has not said yet that its drain has failed: only what it waits for tells whether it is in pmio.
         closing = [] if "pmio:" in self.job.said() else progress.within_a_close()
         asked = {rank for rank in there if progress.failed(rank) or rank in closing}
         inside = {rank for rank in asked if self.waits_in_pmio(there[rank])}
@@ -190,7 +190,7 @@ class Case:
         return any(name in where for name in ("poll_schedule", "futex", "request_wait", "folio"))
 
     def describe(self, survivors):
-        """Of those that are not in pmio any more."""
+        """What the survivors do that are not in pmio any more."""
         there = self.job.by_rank()
         groups = {
             "have ended": [rank for rank in survivors if rank not in there],
@@ -211,9 +211,10 @@ class Case:
         want(not complaint, f"recovery in the order {order}: {complaint}")
         self.expect_all()
 
-    def expect_all(self):
+    def expect_all(self, lost=()):
+        """All that was acknowledged is in the file, but for the ranks whose log is lost; and nothing is left to do."""
         for host in HOSTS:
-            wrong = self.job.check(host)
+            wrong = self.job.check(host, lost=lost)
             want(not wrong, f"the file, read on {host}: {wrong}")
         left = spanning_jobs.leftovers(self.bed)
         want(not left, f"left: {left}")
@@ -241,18 +242,13 @@ class Case:
         code, output = self.bed.run("on", first, *asks, "--lost-nodes")
         want(code == 1 and "LOST" in output and "ranks 2-3" in output, f"told that the log is lost: exit {code}\n{output}")
         print(f"  {self.name}: {output.strip()}", flush=True)
-        for host in HOSTS:
-            wrong = self.job.check(host, lost=lost)
-            want(not wrong, f"the file, read on {host}: {wrong}")
-        left = spanning_jobs.leftovers(self.bed)
-        want(not left, f"left: {left}")
-        self.expect_nothing_to_do()
+        self.expect_all(lost)
 
     # The job is killed; the failure strikes its recovery.
 
     def during_recovery(self):
         self.start_and_wait(100000)
-        processes.kill(self.job.ranks())
+        process_table.kill(self.job.ranks())
         self.job.wait_gone(PATIENCE)
         self.job.end(PATIENCE)
         self.bed.must("rate", SLOW, *HOSTS)
@@ -287,7 +283,7 @@ def parse():
     parser.add_argument("--away", type=float, default=AWAY, help="seconds that a link or a server is away")
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
-    # The log that is in memory is gone before its recovery could be struck; an isolated host's waits as long as it is.
+    # A log in memory is gone before a failure could strike its recovery. The recovery of an isolated host's log waits.
     senseless = {"host-memory:recovery", "isolated:recovery", "stopped:recovery"}
     every = [f"{failure}:{moment}" for failure in FAILURES for moment in MOMENTS]
     options.cases = options.cases or [case for case in every if case not in senseless]

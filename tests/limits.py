@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pmiolab import checks, command_line, mpi_libraries, places, processes
+from pmiolab import checks, command_line, mpi_libraries, places, process_table, processes
 from pmiolab.places import MIB
 
 
@@ -42,7 +42,7 @@ class Group:
 
     def remove(self):
         for _ in range(100):  # a process that has ended is counted a moment longer
-            processes.kill(int(pid) for pid in (self.path / "cgroup.procs").read_text().split())
+            process_table.kill(int(pid) for pid in (self.path / "cgroup.procs").read_text().split())
             try:
                 return self.path.rmdir()
             except OSError:

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from pmiolab import checks, command_line, killed_jobs, mpi_libraries, places, processes
+from pmiolab import checks, command_line, killed_jobs, mpi_libraries, places, process_table
 
 FAULTS = ("pwrite:EIO", "pwrite:ENOSPC", "pwrite:short", "fdatasync:EIO", "close:EIO", "pwrite:EINTR")
 
@@ -55,7 +55,7 @@ class Round(killed_jobs.Round):
         try:
             super().write_and_kill()
             # A job that aborts by itself may leave its ranks behind, still about to end.
-            if left := processes.wait_gone(self.progress.pids()):
+            if left := process_table.wait_gone(self.progress.pids()):
                 raise killed_jobs.Failure(f"ranks outlive their job: {left}")
         finally:
             self.over.set()

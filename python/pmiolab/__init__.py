@@ -7,6 +7,7 @@ modules in the folder of the script first. A new folder of scripts gets such a l
   command_line     options that several scripts have
   checks, tables   what a test says, its exit code; tables and JSON files of results
   processes        processes that do not outlive the script
+  process_table    what the kernel tells of processes, and killing them
   mpi_libraries    the MPIs that a build serves, and the environment that their launchers need
   mpi_jobs         MPI jobs on this machine
   real_programs    a program plain and under `pmio run`

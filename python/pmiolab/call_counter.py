@@ -82,7 +82,7 @@ def build(mpi: Mpi, tool: str, directory: Path) -> Path:
 
 def read(directory: Path, tool: str) -> Counter[str]:
     """The calls by function, of all processes together. They were run with CALL_COUNTS=<directory>."""
-    total = Counter()
+    total: Counter[str] = Counter()
     for path in Path(directory).glob(f"{tool}-*"):
         for name, number in (line.split() for line in path.read_text().splitlines()):
             total[name] += int(number)

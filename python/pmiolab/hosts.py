@@ -11,6 +11,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from . import checks, places, processes
 from .cluster import bed as beds
@@ -34,7 +35,7 @@ class Bed:
         """The words of a command of testbed/testbed."""
         return [COMMAND, "--name", self.name, *words]
 
-    def start(self, *words: object, **more) -> subprocess.Popen:
+    def start(self, *words: object, **more: Any) -> subprocess.Popen:
         """Starts a command of testbed/testbed; further arguments are those of processes.start()."""
         return processes.start(self.command(*words), dict(os.environ), **more)
 

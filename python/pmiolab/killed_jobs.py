@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import command_line, mpi_jobs, mpi_libraries, places, processes
+from . import command_line, mpi_jobs, mpi_libraries, places, process_table, processes
 from .crash_writer import CALLS_PER_OPEN, Progress
 from .mpi_libraries import Mpi
 
@@ -79,13 +79,13 @@ class Round:
 
     def kill_job(self, job: subprocess.Popen) -> None:
         """Kills all ranks first, at once, so that no launcher has time to tell them anything."""
-        tree = processes.descendants(job.pid)
+        tree = process_table.descendants(job.pid)
         ranks = [pid for pid in self.progress.pids() if pid in tree]
-        segments = processes.shared_segments(ranks)
-        processes.kill(ranks)
-        processes.kill(reversed(tree))
+        segments = process_table.shared_segments(ranks)
+        process_table.kill(ranks)
+        process_table.kill(reversed(tree))
         processes.finish(job, timeout=None)
-        if left := processes.wait_gone(tree):
+        if left := process_table.wait_gone(tree):
             raise Failure(f"processes outlive SIGKILL: {left}")
         for segment in segments:
             segment.unlink(missing_ok=True)

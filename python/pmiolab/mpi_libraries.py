@@ -32,20 +32,21 @@ def load(build: Path | str) -> list[Mpi]:
     return [mpi for mpi in mpis if mpi.runtime.exists()]
 
 
+def _first(mpis: list[Mpi], wanted: str) -> Mpi:
+    if not mpis:
+        checks.skip(f"no runtime library for {wanted}")
+    return mpis[0]
+
+
 def choose(build: Path | str, tag: str | None) -> Mpi:
     """The MPI of that tag, the first one without a tag; ends the script as skipped if there is none."""
-    mpis = [mpi for mpi in load(build) if tag in (None, mpi.tag)]
-    if not mpis:
-        checks.skip(f"no runtime library for {tag or 'any MPI'} in {build}")
-    return mpis[0]
+    return _first([mpi for mpi in load(build) if tag in (None, mpi.tag)], f"{tag or 'any MPI'} in {build}")
 
 
 def choose_of_distribution(build: Path | str, program: str) -> Mpi:
     """The Open MPI that the distribution builds such a program with; ends the script as skipped if there is none."""
     mpis = [mpi for mpi in load(build) if mpi.tag.startswith("openmpi-4")]
-    if not mpis:
-        checks.skip(f"no runtime library for the Open MPI that {program} is built with")
-    return mpis[0]
+    return _first(mpis, f"the Open MPI that {program} is built with")
 
 
 @functools.cache

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from . import places, processes
+from . import places, process_table, processes
 from .crash_writer import Progress
 from .hosts import Bed
 from .mpi_libraries import Mpi
@@ -83,6 +83,7 @@ class Job:
 
     def wait_until(self, reached: Callable[[], bool], seconds: float = SECONDS) -> bool:
         """Whether it was reached before the job ended, and within that many seconds."""
+        assert self.launcher is not None
         deadline = time.monotonic() + seconds
         while not reached() and time.monotonic() < deadline:
             if self.launcher.poll() is not None:
@@ -93,13 +94,14 @@ class Job:
     def wait_gone(self, seconds: float) -> list[int]:
         """The ranks that are still there after at most that long; a rank is there as long as one of its threads is."""
         self.ranks()
-        return processes.wait_gone(self.seen, seconds)
+        return process_table.wait_gone(self.seen, seconds)
 
     def end(self, seconds: float = 0) -> int | None:
         """The launcher's exit code if it ends in that time; otherwise None, and it is killed. The ranks are killed."""
+        assert self.launcher is not None
         code, _ = processes.finish(self.launcher, seconds)
         self.launcher = None
-        processes.kill(self.ranks())
+        process_table.kill(self.ranks())
         self.output.close()
         return code
 

@@ -1,19 +1,23 @@
 """The testbed as a whole: up, down, and what it looks like."""
 
+from __future__ import annotations
+
 import os
 import shutil
+from collections.abc import Iterable, Iterator
 
 from . import file_system, host, network
 from .settings import PLACE, Settings
 from .system import TestbedError, require_commands, run, wait_for
 
 
-def require_root():
+def require_root() -> None:
+    """TestbedError if this process is not root's."""
     if os.geteuid() != 0:
         raise TestbedError("namespaces need root; run it as root")
 
 
-def check(kind, local_size=""):
+def check(kind: str, local_size: str = "") -> None:
     """TestbedError with the reason if there can be no testbed here."""
     require_root()
     require_commands(["ip", "tc", "ss", "nsenter", "unshare", "losetup"], "install iproute2 and util-linux with scripts/setup")
@@ -28,8 +32,8 @@ def check(kind, local_size=""):
     file_system.check(kind)
 
 
-def up(settings):
-    """All of it, or nothing."""
+def up(settings: Settings) -> None:
+    """Starts all of it, or nothing."""
     check(settings.file_system, settings.local_size)
     settings.create()
     try:
@@ -44,8 +48,8 @@ def up(settings):
         raise
 
 
-def down(name):
-    """Whatever there is of it, also of one that came up by half; nothing if there is nothing."""
+def down(name: str) -> None:
+    """Ends and removes whatever there is of it, also if it came up by half, or if there is nothing."""
     settings = Settings(name)
     for namespace in network.namespaces(name):
         host.end_namespace(namespace)
@@ -57,7 +61,8 @@ def down(name):
         PLACE.rmdir()
 
 
-def boot(settings, name):
+def boot(settings: Settings, name: str) -> None:
+    """Starts a host that crashed. TestbedError if it is running."""
     if host.pid(settings, name) is not None:
         raise TestbedError(f"{name} is running; end it with testbed/testbed crash {name}")
     host.crash(settings, name)  # what may be left of it
@@ -66,7 +71,8 @@ def boot(settings, name):
     file_system.host_is_back(settings, name)
 
 
-def set_rate(settings, rate, names):
+def set_rate(settings: Settings, rate: str, names: Iterable[str]) -> None:
+    """The rate of the links of these hosts, or of all, from now on; as tc writes it, or none."""
     for name in names or settings.hosts:
         settings.check_host(name)
         settings.rates[name] = rate
@@ -75,8 +81,8 @@ def set_rate(settings, rate, names):
     settings.save()
 
 
-def status(settings):
-    """Lines of text."""
+def status(settings: Settings) -> Iterator[str]:
+    """Lines of text, one a host."""
     yield f"testbed {settings.name} in {settings.directory}, file system {settings.file_system}"
     yield f"{'host':6} {'address':12} {'state':6} {'link':5} {'rate':8} {'processes':>9}  servers"
     for name in settings.hosts:

@@ -1,20 +1,24 @@
 """A host: a process 1 with namespaces of its own (network, names, mounts, IPC, processes).
 
-Seen from inside: /mnt/disk is the host's disk, /mnt/pfs the parallel file system, /mnt/local a file system of its own where
-asked for; /dev/shm and /run are empty memory, /var/tmp is on its disk, temporary files are in /run/tmp. All else is the
-machine's.
+Seen from inside: /mnt/disk is the host's disk, /mnt/pfs the parallel file system, /mnt/local a file system of its own if it
+was asked for. /dev/shm and /run are empty memory, /var/tmp is on the host's disk, temporary files are in /run/tmp. All else
+is the machine's.
 """
+
+from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from .. import places
+from ..process_table import kill
 from . import network
-from .settings import LOGIN
+from .settings import LOGIN, Settings
 from .system import TestbedError, run, wait_for
 
 FOLDER = places.ROOT / "testbed"  # of what the hosts run
@@ -22,17 +26,18 @@ DISK, PFS, LOCAL, TEMPORARY = "/mnt/disk", "/mnt/pfs", "/mnt/local", "/run/tmp"
 NAMESPACES = ["--net", "--uts", "--mount", "--ipc", "--pid"]
 
 
-def boot(settings, host):
+def boot(settings: Settings, host: str) -> None:
     """Starts it; ready() says when it is up. Its disk must be there, and nothing else of it."""
     network.attach(settings, host)
-    words = ["ip", "netns", "exec", settings.namespace(host)]
+    words: list[object] = ["ip", "netns", "exec", settings.namespace(host)]
     words += ["unshare", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--propagation", "private"]
     words += ["setsid", FOLDER / "host-init", host, settings.disk(host), settings.hosts_file, settings.pid_file(host)]
     with open(settings.directory / f"{host}.log", "w", encoding="utf-8") as log:
-        subprocess.Popen([*words, settings.shm_size], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        subprocess.Popen([*map(str, words), settings.shm_size], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
 
-def ready(settings, host):
+def ready(settings: Settings, host: str) -> None:
+    """Returns when its process 1 runs and its own file system is mounted. TestbedError, with what it said, if it does not start."""
     log = settings.directory / f"{host}.log"
     try:
         wait_for("its process 1", lambda: pid(settings, host))
@@ -42,7 +47,7 @@ def ready(settings, host):
         mount_local(settings, host)
 
 
-def mount_local(settings, host):
+def mount_local(settings: Settings, host: str) -> None:
     """An ext4 of its own, in a file on the host's disk, so that it is there again after a crash."""
     image = settings.disk(host) / "local.img"
     if not image.exists():
@@ -51,8 +56,8 @@ def mount_local(settings, host):
     on(settings, host, "mount", "-o", "loop", f"{DISK}/local.img", LOCAL)
 
 
-def pid(settings, host):
-    """Of its process 1, as the machine numbers it; None if the host is down."""
+def pid(settings: Settings, host: str) -> int | None:
+    """The number of its process 1, as the machine numbers it; None if the host is down."""
     try:
         number = int(settings.pid_file(host).read_text())
         mine = os.stat(f"/proc/{number}/ns/net").st_ino
@@ -61,12 +66,12 @@ def pid(settings, host):
         return None
 
 
-def enter(settings, host, command):
+def enter(settings: Settings, host: str, command: list) -> list:
     """The words that run a command on the host, in the directory of that name."""
     if host == LOGIN:
-        # Of the machine's process namespace, so that mpiexec's remote shell can enter the hosts.
+        # In the machine's process namespace: from there mpiexec's remote shell can enter the hosts.
         names = 'hostname "$1"; mount --bind "$2" /etc/hosts; shift 2; exec "$@"'
-        words = ["ip", "netns", "exec", settings.namespace(LOGIN), "unshare", "--uts", "--mount", "--propagation", "private"]
+        words: list[object] = ["ip", "netns", "exec", settings.namespace(LOGIN), "unshare", "--uts", "--mount", "--propagation", "private"]
         words += ["sh", "-c", names, "sh", LOGIN, settings.hosts_file]
         return [*words, "env", f"SLURM_CONF={settings.slurm_configuration}", *command]
     settings.check_host(host)
@@ -76,25 +81,26 @@ def enter(settings, host, command):
     return ["nsenter", "--target", number, *NAMESPACES, "--", "env", f"--chdir={os.getcwd()}", f"TMPDIR={TEMPORARY}", *command]
 
 
-def on(settings, host, *command, **options):
-    """The output of a command that is run on the host, from its root."""
+def on(settings: Settings, host: str, *command: object, **options: Any) -> str:
+    """The output of a command that is run on the host, in its root directory. TestbedError if it fails."""
     words = enter(settings, host, ["env", "--chdir=/", *command])
     return run(*words, **options)
 
 
-def processes(namespace):
+def processes(namespace: str) -> list[int]:
+    """The numbers of the processes in a network namespace."""
     return [int(word) for word in run("ip", "netns", "pids", namespace).split()]
 
 
-def loop_devices(settings, hosts):
-    """Those whose file is on a disk of these hosts. A mounted one frees itself when its mount ends."""
+def loop_devices(settings: Settings, hosts: Iterable[str]) -> list[str]:
+    """The loop devices whose file is on a disk of these hosts. A mounted one frees itself when its mount ends."""
     images = [image for host in hosts for image in settings.disk(host).glob("*.img")]
     return [name for image in images for name in run("losetup", "--noheadings", "--output", "NAME", "--associated", image).split()]
 
 
-def mounts_of_pfs(namespace):
-    """The numbers that FUSE knows the parallel file system's mounts of its processes by."""
-    numbers = set()
+def mounts_of_pfs(namespace: str) -> set[str]:
+    """The numbers by which FUSE knows the mounts of the parallel file system that the namespace's processes have."""
+    numbers: set[str] = set()
     for number in processes(namespace):
         try:
             mounts = [line.split() for line in Path(f"/proc/{number}/mountinfo").read_text().splitlines()]
@@ -104,8 +110,8 @@ def mounts_of_pfs(namespace):
     return numbers
 
 
-def break_off(mounts):
-    """Whoever waits for these FUSE file systems gets an error."""
+def break_off(mounts: Iterable[str]) -> None:
+    """Gives an error to every process that waits for these FUSE file systems."""
     with tempfile.TemporaryDirectory() as directory:
         run("mount", "-t", "fusectl", "fusectl", directory)
         try:
@@ -116,16 +122,12 @@ def break_off(mounts):
             run("umount", directory)
 
 
-def end_namespace(namespace):
-    """Ends all its processes, and it."""
+def end_namespace(namespace: str) -> None:
+    """Ends all processes of the namespace, and the namespace."""
     mounts = mounts_of_pfs(namespace)
 
-    def ended():
-        for number in (left := processes(namespace)):
-            try:
-                os.kill(number, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+    def ended() -> bool:
+        kill(left := processes(namespace))
         return not left
 
     try:
@@ -137,7 +139,7 @@ def end_namespace(namespace):
     run("ip", "netns", "delete", namespace)
 
 
-def crash(settings, host):
+def crash(settings: Settings, host: str) -> None:
     """As a power failure: no process ends in order, nobody on the network hears of it. Its disk is left."""
     network.detach(settings, host)
     if settings.namespace(host) in network.namespaces(settings.name):

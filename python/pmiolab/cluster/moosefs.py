@@ -4,8 +4,10 @@ One copy of each chunk: striping is of interest here, not redundancy. A chunk se
 write, and they go on when it is back; both at once, and a chunk is lost, which is why they share no host.
 """
 
+from __future__ import annotations
+
 from .host import DISK, PFS, on
-from .settings import NETWORK
+from .settings import NETWORK, Settings
 from .system import require_commands, run, wait_for
 
 SERVERS = {"mfsmaster", "mfschunkserver"}
@@ -24,11 +26,12 @@ MASTER_HOST = {master}
 """
 
 
-def check():
+def check() -> None:
+    """TestbedError if MooseFS is not installed."""
     require_commands(["mfsmaster", "mfschunkserver", "mfsmount"], "install MooseFS with scripts/setup")
 
 
-def prepare(settings):
+def prepare(settings: Settings) -> None:
     """Empty disks with the servers' configuration."""
     master = settings.metadata[0]
     for host in settings.storage:
@@ -44,25 +47,27 @@ def prepare(settings):
     (disk / "mfsmaster.cfg").write_text(MASTER.format(disk=DISK))
 
 
-def start(settings, host):
-    """Its servers; from what a crash left, where it did."""
+def start(settings: Settings, host: str) -> None:
+    """Starts the host's servers, from what a crash has left if there was one."""
     if host in settings.metadata:
         on(settings, host, "mfsmaster", "-c", f"{DISK}/mfsmaster.cfg", "-a", "start")
     else:
         on(settings, host, "mfschunkserver", "-c", f"{DISK}/mfschunkserver.cfg", "start")
 
 
-def ready(settings):
-    """Returns when the master knows all chunk servers: before that, writing has nowhere to go to."""
+def ready(settings: Settings) -> None:
+    """Returns when the master knows all chunk servers: before that there is no place for data."""
     master = settings.namespace(settings.metadata[0])
     words = ["ip", "netns", "exec", master, "ss", "-Htn", "state", "established", f"sport = :{CHUNK_SERVER_PORT}"]
     wait_for("MooseFS's chunk servers", lambda: len(run(*words).splitlines()) >= len(settings.storage), seconds=30)
 
 
-def mount(settings, host):
+def mount(settings: Settings, host: str) -> None:
+    """On a compute host."""
     on(settings, host, "mfsmount", PFS, "-H", settings.metadata[0], *settings.mount_options)
 
 
-def after_first_mount(settings):
+def after_first_mount(settings: Settings) -> None:
+    """What is set through a mount."""
     on(settings, settings.compute[0], "mfssetgoal", "1", PFS)
     on(settings, settings.compute[0], "mfssettrashtime", "0", PFS)  # a deleted file takes no room on the machine's disk

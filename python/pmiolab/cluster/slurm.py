@@ -1,12 +1,14 @@
 """Slurm on the hosts: its controller on the login host, a node daemon on each compute host.
 
-Everybody's credentials are made by one munged, whose socket all hosts see, as they see the directory that it is in.
+One munged makes everybody's credentials. All hosts see its socket, as they see the directory of the testbed.
 """
+
+from __future__ import annotations
 
 import os
 
 from .host import DISK, TEMPORARY, enter, on
-from .settings import LOGIN
+from .settings import LOGIN, Settings
 from .system import TestbedError, require_commands, run, wait_for
 
 CONFIGURATION = """ClusterName={name}
@@ -34,11 +36,12 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
 
-def check():
+def check() -> None:
+    """TestbedError if Slurm is not installed."""
     require_commands(["slurmctld", "slurmd", "srun", "munged"], "install Slurm with testbed/setup-slurm")
 
 
-def start(settings, prolog, epilog):
+def start(settings: Settings, prolog: str | None, epilog: str | None) -> None:
     """Returns when all nodes take jobs. prolog, epilog: scripts that a node runs before and after each job, or None."""
     check()
     file = settings.slurm_configuration
@@ -55,7 +58,7 @@ def start(settings, prolog, epilog):
     nodes = ",".join(settings.compute)
     values = {"name": settings.name, "login": LOGIN, "place": place, "disk": DISK, "scripts": scripts, "nodes": nodes}
     file.write_text(CONFIGURATION.format(**values))
-    (place / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # none is used, but it wants to know
+    (place / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # none is used, but slurmd wants to know
     (place / "mpi.conf").write_text(f"PMIxCliTmpDirBase={TEMPORARY}\n")
     daemon = ["munged", "--key-file", key, "--socket", place / "munge.socket", "--pid-file", place / "munged.pid"]
     daemon += ["--seed-file", place / "munged.seed", "--log-file", place / "munged.log", "--force"]
@@ -67,7 +70,7 @@ def start(settings, prolog, epilog):
     wait_for("Slurm's nodes", lambda: idle(settings) == len(settings.compute), seconds=60)
 
 
-def idle(settings):
+def idle(settings: Settings) -> int:
     """How many nodes wait for work."""
     try:
         names = run(*enter(settings, LOGIN, ["sinfo", "--noheader", "--Node", "--states", "idle", "--format", "%N"]))
@@ -76,6 +79,7 @@ def idle(settings):
         return 0  # the controller is not there yet
 
 
-def check_running(settings):
+def check_running(settings: Settings) -> None:
+    """TestbedError if Slurm was not started."""
     if not settings.slurm_configuration.exists():
         raise TestbedError(f"Slurm is not running in testbed {settings.name}; start it with testbed/testbed slurm")
