@@ -3,7 +3,7 @@
 // and what an ioctl answers. The last kind is a packed layout.
 #include <cstdlib>
 
-#include "../unit/layout_fake.h"
+#include "../unit/layout/fake.h"
 #include "layout/provider.h"
 
 namespace {

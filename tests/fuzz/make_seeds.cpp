@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../unit/layout_lustre_bytes.h"
+#include "../unit/layout/lustre_bytes.h"
 #include "input.h"
 #include "layout/layout.h"
 #include "log/ledger.h"

@@ -1,0 +1,418 @@
+// What is left of a file in the job's directory when processes die, cannot make what they want to make, or
+// leave things for who comes later: nothing that was acknowledged is lost, and no file gets another one's
+// bytes.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "base/clock.h"
+#include "log/last_seen.h"
+#include "medium/registry.h"
+#include "node/control.h"
+#include "node/neighbours.h"
+#include "recover/recover.h"
+#include "support/node_fixture.h"
+#include "support/target_writes.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kLog = 4 << 20;
+
+struct NoNeighbours : Neighbours {
+  NodePlace place_;
+  const NodePlace& place() const override { return place_; }
+  Result<Answer> ask(uint64_t, CallStamp, std::span<const Vector>, Purpose) override { return Answer{}; }
+  Result<Held> survey(uint64_t, uint64_t, const Interval&) override { return Held{}; }
+  Status drain(uint64_t, uint64_t, bool) override { return {}; }
+  Status forget(uint64_t) override { return {}; }
+  Status truncated(uint64_t) override { return {}; }
+  Status discard(uint64_t) override { return {}; }
+};
+
+// Refuses to create some names.
+using Refusal = std::function<Status(std::string_view name)>;
+class RefusingMedium final : public Medium {
+ public:
+  RefusingMedium(std::unique_ptr<Medium> real, Refusal refusal)
+      : real_(std::move(real)), refusal_(std::move(refusal)) {}
+  MediumKind kind() const override { return real_->kind(); }
+  Durability durability() const override { return real_->durability(); }
+  const std::string& directory() const override { return real_->directory(); }
+  Result<std::unique_ptr<Region>> create(std::string_view name, size_t bytes, bool lasting) override {
+    if (Status refused = refusal_(name); !refused.ok()) return refused;
+    return real_->create(name, bytes, lasting);
+  }
+  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
+    return real_->open(name, read_only);
+  }
+  Status remove(std::string_view name) override { return real_->remove(name); }
+  Result<std::vector<std::string>> list() const override { return real_->list(); }
+
+ private:
+  std::unique_ptr<Medium> real_;
+  Refusal refusal_;
+};
+
+MediumOpener refusing(Refusal refusal) {
+  return [refusal](const std::string& directory, Durability durability) -> Result<std::unique_ptr<Medium>> {
+    auto medium = open_medium(directory, durability);
+    if (!medium.ok()) return medium;
+    return std::unique_ptr<Medium>(new RefusingMedium(std::move(medium).value(), refusal));
+  };
+}
+
+struct Place : Scratch {
+  const std::string path = files_ + "/data";
+  Place() {
+    setenv("PMIO_REGISTRY", files_.c_str(), 1);
+    std::ofstream(path).flush();
+  }
+};
+
+void recover_all(const std::string& directory) {
+  RecoverOptions options;
+  options.directory = directory;
+  const auto report = recover(options);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+}
+
+// Runs it in a process of its own; 0 where that says so.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int how = 0;
+  waitpid(child, &how, 0);
+  return WIFEXITED(how) ? WEXITSTATUS(how) : 256 + WTERMSIG(how);
+}
+
+bool append_byte(File& file, uint64_t offset, char byte) {
+  return file.append(offset, reinterpret_cast<const std::byte*>(&byte), 1, 0).ok();
+}
+
+TEST(Leaving, ALogIsKeptWhereNoMarkCanBeMade) {
+  Place place;
+  auto job = join(place, 0, 1, kLog, false);
+  std::filesystem::create_symlink("/nonexistent/x", job->directory() + "/undrained");
+  auto file = *job->open({place.path, false, {}});
+  ASSERT_TRUE(append_byte(*file, 0, 'a'));
+  {
+    const test::FailingWrites full(ENOSPC);
+    EXPECT_FALSE(file->release().ok());
+    file.reset();
+    job.reset();
+  }
+  recover_all(place.log_);
+  EXPECT_EQ(contents(place.path).size(), 1u);
+}
+
+TEST(Leaving, ALogIsKeptWhereNoDescriptorIsLeft) {
+  Place place;
+  ASSERT_EQ(in_child([&] {
+              const rlimit few{200, 200};
+              setrlimit(RLIMIT_NOFILE, &few);
+              auto job = join(place, 0, 1, kLog, false);
+              auto file = *job->open({place.path, false, {}});
+              if (!append_byte(*file, 0, 'a')) return 1;
+              while (open("/dev/null", O_RDONLY) >= 0) {
+              }
+              (void)file->release();
+              file.reset();
+              job.reset();
+              return 0;
+            }),
+            0);
+  recover_all(place.log_);
+  EXPECT_EQ(contents(place.path).size(), 1u);
+}
+
+// A file that has got the inode number of one that is gone, which a rank had logged to when it was killed.
+void inode_used_again(bool drained_before) {
+  Place place;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t victim = fork();
+  if (victim == 0) {
+    auto job = join(place, 1, 2, kLog, false);
+    auto file = *job->open({place.path, false, {}});
+    const std::vector<std::byte> old(100, std::byte{'x'});
+    if (!file->append(0, old.data(), old.size(), 0).ok()) _exit(1);
+    if (write(ready[1], "r", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  auto job = join(place, 0, 2, kLog, false);
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
+  const auto before = *identity_of(place.path);
+  if (drained_before) {  // as by MPI_File_delete
+    auto found = job->find(before, place.path);
+    ASSERT_TRUE(found.ok() && *found);
+    ASSERT_TRUE((*found)->drain().ok());
+  }
+  std::filesystem::remove(place.path);
+  std::ofstream(place.path).flush();
+  if (identity_of(place.path)->inode != before.inode) GTEST_SKIP() << "the file system uses no number again";
+  auto file = *job->open({place.path, false, {}});
+  ASSERT_TRUE(append_byte(*file, 0, 'y'));
+  EXPECT_EQ(*file->size_bytes(), 1u);
+  std::byte found[200];
+  uint64_t got = 0;
+  EXPECT_TRUE(file->read(0, found, sizeof found, &got).ok());
+  EXPECT_EQ(got, 1u);
+  EXPECT_TRUE(file->release().ok());
+  file.reset();
+  EXPECT_EQ(contents(place.path).size(), 1u);
+}
+
+TEST(Leaving, AFileThatGotTheNumberOfOneThatIsGone) { inode_used_again(false); }
+TEST(Leaving, AFileThatGotTheNumberOfOneThatIsDrainedAndGone) { inode_used_again(true); }
+
+// What a killed rank had logged is not served over what others have written since nobody had the file open.
+TEST(Leaving, BytesOfTheDeadAreNotServedOverLaterOnes) {
+  Place place;
+  auto job = join(place, 0, 2, kLog, false);
+  ASSERT_EQ(in_child([&] {
+              auto other = join(place, 1, 2, kLog, false);
+              auto file = *other->open({place.path, false, {}});
+              if (!append_byte(*file, 0, 'x') || !append_byte(*file, 50, 'x') || !file->drain().ok())
+                return 1;
+              return static_cast<int>(kill(getpid(), SIGKILL));
+            }),
+            256 + SIGKILL);
+  std::ofstream(place.path, std::ios::trunc) << "later";
+  auto file = *job->open({place.path, false, {}});
+  EXPECT_EQ(*file->size_bytes(), 5u);
+  std::byte found[200];
+  uint64_t got = 0;
+  EXPECT_TRUE(file->read(0, found, sizeof found, &got).ok());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(found), got), "later");
+  EXPECT_TRUE(file->release().ok());
+}
+
+// Nor is it put over them by the recovery of a job that is killed later.
+void dead_is_overwritten(bool log_is_kept) {
+  Place place;
+  ASSERT_EQ(in_child([&] {
+              auto job = join(place, 0, 2, kLog, false);
+              const int how = in_child([&] {
+                auto other = join(place, 1, 2, kLog, false);
+                auto file = *other->open({place.path, false, {}});
+                if (!append_byte(*file, 0, 'x')) return 1;
+                return static_cast<int>(kill(getpid(), SIGKILL));
+              });
+              if (how != 256 + SIGKILL) return 2;
+              if (log_is_kept) std::ofstream(job->directory() + "/undrained").flush();
+              for (const char value : {'y', 'z'}) {
+                auto file = *job->open({place.path, false, {}});
+                if (!append_byte(*file, 0, value) || !file->release().ok()) return 3;
+              }
+              return static_cast<int>(kill(getpid(), SIGKILL));
+            }),
+            256 + SIGKILL);
+  EXPECT_EQ(contents(place.path), std::vector<std::byte>(1, std::byte{'z'}));
+  recover_all(place.log_);
+  EXPECT_EQ(contents(place.path), std::vector<std::byte>(1, std::byte{'z'}));
+}
+
+TEST(Leaving, BytesOfTheDeadAreNotReplayedOverLaterOnes) { dead_is_overwritten(false); }
+TEST(Leaving, BytesOfTheDeadAreNotReplayedWhereTheLogIsKept) { dead_is_overwritten(true); }
+
+TEST(Leaving, NoRoomForTheNoteOfNodesIsAnError) {
+  Place place;
+  EXPECT_EQ(in_child([&] {
+              NoNeighbours neighbours;
+              neighbours.place_.nodes = 2;
+              neighbours.place_.ranks = {0};
+              auto job = join(place, 0, 2, kLog, false, nullptr, refusing([](std::string_view name) {
+                                return name.starts_with("nodes-") ? Status(Code::no_space, "full", ENOSPC)
+                                                                  : Status();
+                              }));
+              Job::OpenOptions options;
+              options.path = place.path;
+              options.neighbours = &neighbours;
+              return job->open(options).ok() ? 1 : 0;
+            }),
+            0);
+}
+
+TEST(Leaving, ALogThatCannotGrowIsAFullLog) {
+  for (const auto& [code, error] :
+       {std::pair{Code::no_space, ENOSPC}, {Code::quota, EDQUOT}, {Code::io, ENOMEM}}) {
+    Place place;
+    const Status full(code, "full", error);
+    auto job = join(place, 0, 1, kLog, false, nullptr, refusing([&](std::string_view name) {
+                      const bool more = name.starts_with("seg-0-") && name != "seg-0-0" && name != "seg-0-1";
+                      return more ? full : Status();
+                    }));
+    auto file = *job->open({place.path, false, {}});
+    const std::vector<std::byte> bytes(100'000, std::byte{'x'});
+    for (uint64_t i = 0; i < 30; i++)
+      ASSERT_TRUE(file->append(i * bytes.size(), bytes.data(), bytes.size(), 0).ok()) << code_name(code);
+    EXPECT_TRUE(file->release().ok());
+    file.reset();
+    EXPECT_EQ(contents(place.path).size(), 30 * bytes.size());
+  }
+}
+
+// Calls of a file are counted from another beginning when it is opened again.
+TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
+  Place place;
+  const std::string logs[] = {place.log_ + "/a", place.log_ + "/b"};
+  for (uint32_t node = 0; node < 2; node++) {
+    const int how = in_child([&] {
+      NoNeighbours neighbours;
+      neighbours.place_ = {node, 2, {node}, {{"a", {0}}, {"b", {1}}}};
+      JobOptions options;
+      options.directory = logs[node];
+      options.id = 0x5eed0000 + node;
+      options.rank = node;
+      options.ranks = 2;
+      options.ranks_here = 1;
+      options.capacity_bytes = kLog;
+      options.background = false;
+      auto job = std::move(Job::join(options)).value();
+      Job::OpenOptions open;
+      open.path = place.path;
+      open.neighbours = &neighbours;
+      auto first = *job->open(open);
+      if (!first->join_nodes({7, 1000, call_stamp(1000, 0), call_stamp(1000, 0), 0}).ok()) return 1;
+      // On one node the log is kept, for another file.
+      if (node == 0) std::ofstream(job->directory() + "/undrained").flush();
+      if (!first->release().ok()) return 2;
+      first.reset();
+      auto file = *job->open(open);
+      if (!file->join_nodes({8, file->last_call(), file->cut(), file->finished_cut(), 0}).ok()) return 3;
+      const std::vector<std::byte> bytes(10, std::byte{'A'});
+      file->begin_call();
+      if (!file->append(node * 10, bytes.data(), bytes.size(), CallNumber(1)).ok()) return 4;
+      file->end_call();
+      return static_cast<int>(kill(getpid(), SIGKILL));
+    });
+    ASSERT_EQ(how, 256 + SIGKILL);
+  }
+  for (const std::string& log : logs) recover_all(log);
+  EXPECT_EQ(contents(place.path), std::vector<std::byte>(20, std::byte{'A'}));
+}
+
+// Who finds that it is in another place than the others leaves their note of where the log is.
+TEST(Leaving, WhoDoesNotSuitTakesNoNoteAway) {
+  Place place;
+  const Scratch elsewhere;
+  auto job = join(place, 0, 2, kLog, false);
+  JobOptions options = job->options();
+  options.directory = elsewhere.log_;
+  options.rank = 1;
+  JobPlace asked;
+  options.suits = [&asked](const JobPlace& where) {
+    asked = where;
+    return Status(Code::access, "not here");
+  };
+  EXPECT_EQ(Job::join(options).status().message(), "not here");
+  EXPECT_NE(asked, JobPlace());
+  EXPECT_NE(asked, job->place());
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere.log_));
+  const auto noted = Registry::find()->list();
+  ASSERT_TRUE(noted.ok());
+  ASSERT_EQ(noted.value().size(), 1u);
+  EXPECT_EQ(noted.value()[0].job, options.id);
+}
+
+// By which recovery tells what the job has changed from what somebody else has later.
+TEST(Leaving, AJobOfSeveralNodesSaysThatItLives) {
+  for (const bool background : {true, false}) {
+    Place place;
+    NoNeighbours neighbours;
+    neighbours.place_.nodes = 2;
+    neighbours.place_.ranks = {0};
+    auto job = join(place, 0, 2, kLog, background);
+    const auto said = [&] { return parse_last_seen(contents(job->directory() + "/alive")); };
+    EXPECT_FALSE(said());
+    Job::OpenOptions options;
+    options.path = place.path;
+    options.neighbours = &neighbours;
+    const uint64_t before = realtime_ns();
+    auto file = *job->open(options);
+    while (background && !said()) usleep(1000);
+    EXPECT_EQ(said().has_value(), background);
+    if (background) {
+      EXPECT_GE(*said(), before);
+      EXPECT_LE(*said(), realtime_ns());
+    }
+    EXPECT_TRUE(file->release().ok());
+  }
+}
+
+// What another file has of a log goes by itself, and takes no evidence of this one's with it.
+TEST(Leaving, ARecoveryOfOneFileLeavesNothingMissingInAnother) {
+  Place place;
+  const std::string other = place.files_ + "/other";
+  std::ofstream(other).flush();
+  const std::vector<std::byte> bytes(200'000, std::byte{'x'});
+  ASSERT_EQ(in_child([&] {
+              auto job = join(place, 0, 1, 1 << 20, false);  // four segments, which take one of these each
+              auto file = *job->open({place.path, false, {}});
+              auto more = *job->open({other, false, {}});
+              for (uint64_t i = 0; i < 4; i++)
+                if (!file->append(i * bytes.size(), bytes.data(), bytes.size(), 0).ok()) return 1;
+              // Takes one of these, which the ledger goes on naming.
+              if (!file->drain().ok() || !append_byte(*more, 0, 'y') || !append_byte(*file, 1, 'b')) return 2;
+              return static_cast<int>(kill(getpid(), SIGKILL));
+            }),
+            256 + SIGKILL);
+  RecoverOptions options;
+  options.directory = place.log_;
+  options.path = other;
+  ASSERT_TRUE(recover(options)->complete());
+  EXPECT_EQ(contents(other).at(0), std::byte{'y'});
+  options.path = place.path;
+  options.consistent = true;
+  auto report = recover(options);
+  ASSERT_TRUE(report.ok());
+  const FileOutcome& outcome = report->jobs.at(0).files.at(0);
+  EXPECT_TRUE(outcome.gone.empty()) << outcome.gone.front().name;
+  EXPECT_FALSE(outcome.misses_ranks);
+}
+
+TEST(Leaving, NothingIsLoggedThroughATargetThatCanOnlyBeRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs to become somebody else";
+  EXPECT_EQ(in_child([] {
+              if (setgid(65534) != 0 || setuid(65534) != 0) return 9;
+              Place place;
+              chmod(place.path.c_str(), 0444);
+              auto job = join(place, 0, 1, kLog, false);
+              auto reading = *job->open({place.path, true, {}});
+              chmod(place.path.c_str(), 0644);
+              const bool refused = !job->open({place.path, false, {}}).ok();
+              const bool closed = reading->release().ok();
+              reading.reset();
+              job.reset();
+              return refused && closed ? 0 : 1;
+            }),
+            0);
+}
+
+// A process that the program has forked and that outlives it has the same descriptors.
+TEST(Leaving, AForkedProcessKeepsNoJobAlive) {
+  Place place;
+  auto job = join(place, 0, 1, kLog, false);
+  const pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  auto file = *job->open({place.path, false, {}});
+  ASSERT_TRUE(append_byte(*file, 0, 'a'));
+  EXPECT_TRUE(file->release().ok());
+  file.reset();
+  const std::string directory = job->directory();
+  job.reset();
+  EXPECT_FALSE(std::filesystem::exists(directory));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace pmio

@@ -1,0 +1,121 @@
+#include "support/system_calls.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdlib>
+
+namespace pmio::test {
+namespace {
+
+// One call: what stands in front of it, and the C library's. In a program with a sanitizer the latter is the
+// sanitizer's, which so learns of every call that nobody stands in front of.
+template <typename Function>
+class Call {
+ public:
+  explicit constexpr Call(const char* name) : name_(name) {}
+  Function get() {
+    const Function in_front = in_front_.load(std::memory_order_acquire);
+    return in_front != nullptr ? in_front : real();
+  }
+  Function real() {
+    Function found = real_.load(std::memory_order_relaxed);
+    if (found == nullptr) {
+      found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
+      real_.store(found, std::memory_order_relaxed);
+    }
+    return found;
+  }
+  void stand_in(Function function) {
+    if (function == nullptr) return;
+    if (in_front_.exchange(function, std::memory_order_acq_rel) != nullptr) std::abort();  // there was one
+  }
+  void leave(Function function) {
+    if (function != nullptr) in_front_.store(nullptr, std::memory_order_release);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<Function> in_front_{nullptr}, real_{nullptr};
+};
+
+// Without constructors that run: other objects' constructors make these calls.
+struct Calls {
+  Call<int (*)(const char*, int, mode_t)> open{"open"};
+  Call<int (*)(int, const char*, int, mode_t)> openat{"openat"};
+  Call<int (*)(int)> close{"close"};
+  Call<ssize_t (*)(int, void*, size_t, off_t)> pread{"pread"};
+  Call<ssize_t (*)(int, const void*, size_t, off_t)> pwrite{"pwrite"};
+  Call<ssize_t (*)(int, const iovec*, int, off_t)> pwritev{"pwritev"};
+  Call<int (*)(int)> fdatasync{"fdatasync"};
+  Call<int (*)(int, off_t, off_t, int)> posix_fadvise{"posix_fadvise"};
+  Call<dirent* (*)(DIR*)> readdir{"readdir"};
+};
+constinit Calls calls;
+
+}  // namespace
+
+StandIn::StandIn(const SystemCalls& in_front) : calls_(in_front) {
+  calls.open.stand_in(calls_.open);
+  calls.openat.stand_in(calls_.openat);
+  calls.close.stand_in(calls_.close);
+  calls.pread.stand_in(calls_.pread);
+  calls.pwrite.stand_in(calls_.pwrite);
+  calls.pwritev.stand_in(calls_.pwritev);
+  calls.fdatasync.stand_in(calls_.fdatasync);
+  calls.posix_fadvise.stand_in(calls_.posix_fadvise);
+  calls.readdir.stand_in(calls_.readdir);
+}
+
+StandIn::~StandIn() {
+  calls.open.leave(calls_.open);
+  calls.openat.leave(calls_.openat);
+  calls.close.leave(calls_.close);
+  calls.pread.leave(calls_.pread);
+  calls.pwrite.leave(calls_.pwrite);
+  calls.pwritev.leave(calls_.pwritev);
+  calls.fdatasync.leave(calls_.fdatasync);
+  calls.posix_fadvise.leave(calls_.posix_fadvise);
+  calls.readdir.leave(calls_.readdir);
+}
+
+dirent* real_readdir(DIR* directory) { return calls.readdir.real()(directory); }
+
+}  // namespace pmio::test
+
+using pmio::test::calls;
+
+// In front of the C library's.
+extern "C" {
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return calls.open.get()(path, flags, mode);
+}
+int openat(int directory, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return calls.openat.get()(directory, path, flags, mode);
+}
+int close(int fd) { return calls.close.get()(fd); }
+ssize_t pread(int fd, void* data, size_t length, off_t offset) {
+  return calls.pread.get()(fd, data, length, offset);
+}
+ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
+  return calls.pwrite.get()(fd, data, length, offset);
+}
+ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
+  return calls.pwritev.get()(fd, parts, count, offset);
+}
+int fdatasync(int fd) { return calls.fdatasync.get()(fd); }
+int posix_fadvise(int fd, off_t offset, off_t length, int advice) {
+  return calls.posix_fadvise.get()(fd, offset, length, advice);
+}
+dirent* readdir(DIR* directory) { return calls.readdir.get()(directory); }
+}
