@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of repetitions.
 
-16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts: their links are the ones that limit, as at most
-sites. All contestants run with the same settings, and with their MPI libraries' polling turned into short sleeps
-(testbed/README.md). Time-to-log is the time in the write calls, time-to-file that plus the close; reads are collective, before the
-close, of what another rank of the same node wrote; the drain is what the close writes, and is compared with one sequential dd per
-host, all at once. Overlap: between writing and closing the program computes for as long as its drain took in a run without
-computing; the time of writing and closing is compared with that of writing alone.
-Slow contestants write less, and rates are compared. Every run checks every byte; a contestant that fails is left out, and named at the end.
+16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts: their links are the bottleneck, as at most sites.
+All contestants run with the same settings, and with their MPI libraries' polling turned into short sleeps (testbed/README.md).
+
+  time-to-log    the time in the write calls
+  time-to-file   that plus the close
+  read           collective, before the close, of what another rank of the same node wrote
+  drain          what the close writes; compared with one sequential dd per host, all at once
+  overlap        the program computes between writing and closing, as long as its drain took in a run without computing;
+                 the time of writing and closing is compared with that of writing alone
+
+Slow contestants write less, and rates are compared. Every run checks every byte. A contestant that fails is left out, and
+named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
-  bench/nodes.py --servers 3 --contestant pmio      only how fast it drains where what crosses between the nodes is the limit
+  bench/nodes.py --servers 3 --contestant pmio      how fast it drains if the traffic between the nodes is the bottleneck
 """
 
 import concurrent.futures
@@ -31,7 +36,7 @@ from pmiolab.places import KIB, MIB
 PER_HOST, HOSTS = 4, ("c1", "c2", "c3", "c4")
 RANKS = PER_HOST * len(HOSTS)
 PFS = "/mnt/pfs"
-# Bytes of a rank, so that a file has 12 chunks of MooseFS, which 2, 3 or 4 servers share evenly; dd's four have as many.
+# Bytes of a rank: a file has 12 chunks of MooseFS, which 2, 3 or 4 servers share evenly; so have the four files of dd.
 AMOUNT = 48 * MIB
 DD = AMOUNT * PER_HOST  # of a host
 OVERLAP = 4  # times the bytes of the pattern
@@ -107,7 +112,7 @@ class Session:
         return results[0]
 
     def dd(self):
-        """Of one dd per host, all at once, written to the storage hosts: in the form of run()."""
+        """Times of one dd per host, all at once, to the storage hosts; in the form that run() has."""
 
         def seconds(host):
             words = ["dd", "if=/dev/zero", f"of={PFS}/dd-{host}", "bs=4M", f"count={self.options.dd_mib // 4}", "conv=fsync"]

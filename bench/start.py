@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What pmio adds to the start and the end of a program: of an MPI job that opens no file, of one that opens, writes (8 bytes
-per rank) and closes one, and of a command that knows no MPI, into which a site preloads libpmio.so, too.
+"""What pmio adds to the start and the end of a program.
 
-Plain and under pmio take turns; medians are compared. Wall time is the launcher's, from start to end; CPU time and the
-steps are those of the slowest rank. A job without files must leave nothing in the log directory, not even that.
+The program is an MPI job that opens no file, one that opens a file, writes 8 bytes per rank and closes it, and a command
+that knows no MPI: a site preloads libpmio.so into that, too. Plain and under pmio take turns; medians are compared. Wall
+time is the launcher's, from start to end; CPU time and the steps are those of the slowest rank. A job without files must
+leave nothing in the place of the log directory, nor the directory itself.
 
   bench/start.py --repetitions 41 --json results.json
   bench/start.py --job openmpi-5.0.11:4 --job mpich-5.0.2:1 --commands 0
@@ -55,7 +56,7 @@ def compare(of_contestants):
 
 
 def in_turn(repetitions, run):
-    """run(pmio) by contestant; who is first changes, as the second finds things warm."""
+    """Compares what run(pmio) returns. Each contestant is first in half of the turns, since the second one finds caches warm."""
     of_contestants = {name: [] for name in CONTESTANTS}
     for turn in range(repetitions):
         for name in CONTESTANTS if turn % 2 == 0 else reversed(CONTESTANTS):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What CTest wrote with --output-junit: `junit.py FILE` prints "PASSED FAILED NAME..." of those that failed.
+"""Reads what CTest wrote with --output-junit: `junit.py FILE` prints "PASSED FAILED NAME...", the names of failed tests.
 
---output prints what these said, the last lines of each.
+--output prints what the failed tests said, the last lines of each.
 """
 
 import argparse

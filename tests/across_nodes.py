@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Several hosts, pmio_across_nodes=on: the files, and what a crash leaves of them.
+"""Several hosts, pmio_across_nodes=on: every file is right, also after a crash and its recovery.
 
-  across_nodes.py differential --mpi mpich-5.0.2 --seeds 1-3   every value and file as a plain run on one host has it;
+  across_nodes.py differential --mpi mpich-5.0.2 --seeds 1-3   every value and file is that of a plain run on one host;
                                                                --hosts 4 --ranks 16, for example
   across_nodes.py threads --mpi mpich-5.0.2                    several threads of each rank, with values that they
                                                                check and the files of a plain run on one host

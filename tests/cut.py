@@ -2,9 +2,9 @@
 """Kills all ranks at random moments, recovers the consistent cut, and checks it to the byte.
 
 Each round: a job writes collectively and independently (tests/mpi/crash_cut.c) until every process of it gets SIGKILL.
-`pmio recover --consistent` must leave exactly the state after the call that it reports; where the log was small and
-drained, bytes may differ only in the ranges that it lists, or of the ranks of which it says that nothing tells them.
-A plain `pmio recover` then brings in the rest.
+`pmio recover --consistent` must leave exactly the state after the call that it reports. If the log was small and drained,
+bytes may differ only in the ranges that it lists, or in the bytes of ranks whose ranges it reports as unknown.
+A plain `pmio recover` then recovers the rest.
 
   cut.py --kills 100 --mpi mpich-5.0.2 --ranks 3
 """
@@ -55,7 +55,7 @@ class CutRound(killed_jobs.Round):
         return bytes(file[:end])
 
     def number_of(self, collective):
-        """Which call the collective-th collective one is."""
+        """The number of the call that is the collective-th collective one."""
         number = 0
         while collective > 0:
             number += 1
@@ -71,7 +71,7 @@ class CutRound(killed_jobs.Round):
         return code, files[0] if files else None
 
     def excused(self, report):
-        """Which bytes may differ from the state of the cut."""
+        """The cells that may differ from the state of the cut."""
         later = report["later"]
         excused = set()
         for span in later["ranges_in_file"] + later["ranges_perhaps_in_file"]:
@@ -102,7 +102,7 @@ class CutRound(killed_jobs.Round):
         return f"call {cut['last_complete_collective_call']}, {len(differ)} cells differ of {len(excused)} that may"
 
     def check_lower_bound(self, report):
-        """No call is called complete that a rank had not begun, nor left out where all had come back from it."""
+        """A call that a rank had not begun is not reported as complete; one that had returned on all ranks is."""
         complete = self.number_of(report["opens"][0]["last_complete_collective_call"])
         rows = self.progress.rows()
         if complete > min(row[0] for row in rows):
@@ -114,7 +114,7 @@ class CutRound(killed_jobs.Round):
             raise killed_jobs.Failure(f"only call {complete} is said to be complete: {rows}")
 
     def check_rest(self):
-        """Every call that had come back; the last one that had not may be there in part."""
+        """Every call that had returned is in the file; the last one that had not returned may be there in part."""
         found = self.file.read_bytes().ljust(CELLS * self.options.ranks * CELL, b"\0")
         rows = self.progress.rows()
         wanted = self.state([row[1] for row in rows]).ljust(len(found), b"\0")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Programs end in every way but MPI_Finalize, a file still open (tests/mpi/ends.c): what is in the file then, what is said,
-and what is left for `pmio recover`. docs/recovery.md has the table.
+"""Programs end without MPI_Finalize in every way, with a file open (tests/mpi/ends.c).
+
+Checks what is in the file then, what pmio says, and what is left for `pmio recover`. docs/recovery.md has the table.
 
   ends.py --mpi mpich-5.0.2
 """

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Failures of hosts, links and file system servers, while a job on two hosts writes, drains or closes, and while its logs
-are recovered.
+"""Hosts, links and file system servers fail while a job on two hosts writes, drains or closes, or while its logs are recovered.
 
   failures.py --mpi mpich-5.0.2 host-disk:write host-memory:drain storage:close
 
   host-disk     a compute host dies; its log is on its disk: nothing that was acknowledged may be missing
-  host-memory   the same, its log is gone with its memory: recovery must say so, and what the other host had must be there
+  host-memory   the same, but its log is lost with its memory: recovery must say so, and the other host's data must be there
   isolated      a compute host is cut off for longer than anybody waits
-  stopped       the leader of a node, its lowest rank, is stopped (SIGSTOP): minutes
-  link          a compute host is cut off for a while;   storage, master: a server is. The job must just go on
+  stopped       the leader of a node, its lowest rank, is stopped (SIGSTOP): takes minutes
+  link          a compute host is cut off for a while; the job must go on
+  storage       the storage hosts are cut off for a while; likewise
+  master        the file system's master is killed and started again; likewise
 """
 
 import os
@@ -79,7 +80,7 @@ class Case:
         reached = progress.closing if self.moment == "close" else lambda: progress.started() >= moment
         servers = self.storage_servers()
         reached = self.job.wait_until(reached)
-        if self.moment == "close":  # which takes as long as its drain
+        if self.moment == "close":  # a close takes as long as its drain
             signal_all(servers, signal.SIGSTOP)
         want(reached, f"the job does not get to the moment of the failure: {self.job.said()}")
         time.sleep(self.random.random() ** 3 * 0.05)
@@ -111,7 +112,7 @@ class Case:
         if self.moment != "recovery":
             print(f"  {self.name}: after {progress.started()} calls, {where}", flush=True)
 
-    # The failure passes, and nothing was lost.
+    # The failure passes, and nothing is lost.
 
     def pass_by(self):
         begin, end = FOR_A_WHILE[self.failure]
@@ -182,7 +183,7 @@ class Case:
         return {rank: there[rank] for rank in sorted(inside)}
 
     def waits_in_pmio(self, process):
-        """pmio waits in poll, for locks and for files; MPI libraries in epoll, sleep or not at all (tests/mpi/yield.c)."""
+        """pmio waits in poll, for locks and for files. MPI libraries wait in epoll, sleep, or do not wait (tests/mpi/yield.c)."""
         try:
             where = Path(f"/proc/{process}/task/{process}/wchan").read_text()
         except OSError:
@@ -229,7 +230,7 @@ class Case:
             want(after == before, f"a second recovery, on {host}, has changed the file from\n{before}to\n{after}{output}")
 
     def recover_what_is_left(self):
-        """The log of the second host, with its ranks, is gone."""
+        """Recovers without the log of the second host, which held the data of its ranks."""
         first, second = HOSTS
         lost = range(RANKS // 2, RANKS)
         code, output = self.bed.run("on", first, *spanning_jobs.recovery(self.options.build, *self.dir))

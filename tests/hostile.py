@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What users run into: a full file system, log directories that cannot be used, logs of other versions, bad hints. Each must
-give one clear line, lose nothing, and let the program run on.
+"""What users run into: a full file system, log directories that cannot be used, logs of other versions, bad hints.
+
+Each must give one clear line, lose nothing, and let the program run on.
 
   hostile.py --mpi mpich-5.0.2
 
-Needs root for the file systems that it mounts and for foreign owners; exits with 77 elsewhere.
+Needs root for the file systems that it mounts and for foreign owners; exits with 77 without it.
 """
 
 import contextlib
@@ -45,7 +46,7 @@ class Hostile(checks.Checks):
         return done.returncode, done.stdout + done.stderr
 
     def full_file_system(self, log_size):
-        """The target's file system holds 8 MiB, 24 are written; then it grows, and a recovery completes the file."""
+        """24 MiB are written to a file system of 8 MiB; then it grows, and a recovery completes the file."""
         where = self.scratch / "small"
         where.mkdir()
         with mounted(where, "size=8m"):
@@ -94,7 +95,7 @@ class Hostile(checks.Checks):
             self.unusable_log_directory("without room", full)
 
     def small_log_medium(self):
-        """Less room than the log was promised: back-pressure, no error."""
+        """The log's medium has less room than the log may take: writers wait, and get no error."""
         logs = self.scratch / "tight"
         logs.mkdir(mode=0o700)
         with mounted(logs, "size=12m,mode=0700"):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Hostile file systems and neighbours: system calls that fail (tests/faults/faults.c), files that others delete, replace,
-truncate or change, logs that vanish, ranks that are stopped, clocks that step. Each must end in a clear error through MPI with the
-log kept and named, or in a complete file; nobody else's file may be touched.
+"""Hostile file systems and neighbours: each must end in a complete file, or in a clear error through MPI with the log kept and
+named. Nobody else's file may be touched.
+
+System calls fail (tests/faults/faults.c), others delete, replace, truncate or change files, logs vanish, ranks are stopped,
+clocks step.
 
   hostile_faults.py --mpi mpich-5.0.2
 """
@@ -71,7 +73,7 @@ class Faults(checks.Checks):
         self.check("what could not be drained is kept and named", f"{logs}/job-" in output and any(logs.glob("job-*")), output)
 
     def passing_faults(self):
-        """Nothing that a program has to hear of."""
+        """The program gets no error, and pmio says nothing."""
         for fault in (f"pwrite:short:/data/file:{ALWAYS}", "pwrite:EINTR:/data/file:1-3", f"posix_fallocate:EOPNOTSUPP:/logs/:{ALWAYS}",
                       "fdatasync:EINTR:/data/file:1-3"):  # fmt: skip
             target, logs = self.fresh()
@@ -125,7 +127,7 @@ class Faults(checks.Checks):
         self.check("changed after the crash: restored with --force", code == 0 and is_complete(target, MIB), output)
 
     def deleted_before_the_crash(self):
-        """By the job itself, which then made a new file of that name."""
+        """The job itself deleted the file, and made a new one of that name."""
         target, logs = self.fresh()
         self.job("deleted", [target.parent, "crash"], logs, PMIO_BACKGROUND="off")
         new = target.parent / "all"

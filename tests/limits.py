@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Jobs under limits of memory and other resources: where plain MPI-IO does not die, a job under pmio does not either, and its
-file is right.
+"""Jobs under limits of memory and other resources: if plain MPI-IO survives, a job under pmio does too, and its file is right.
 
   limits.py --mpi mpich-5.0.2            one case of each kind of limit, about half a minute
   limits.py --matrix                     memory limits x ranks x sizes of writes instead, some minutes
   limits.py --table                      with a table of the outcomes and the commands
 
-Makes memory cgroups of version 1 or 2, which needs root; exits with 77 where it may not.
+Makes memory cgroups of version 1 or 2, which needs root; exits with 77 if it may not.
 """
 
 import os
@@ -21,7 +20,7 @@ from pmiolab.places import MIB
 
 
 class Group:
-    """A memory cgroup below the one that this process is in, gone at the end. Names are those of version 2."""
+    """A memory cgroup below that of this process; remove() it at the end. Names are those of version 2."""
 
     V1 = {"memory.max": "memory.limit_in_bytes", "memory.swap": "memory.memsw.limit_in_bytes"}
 
@@ -41,7 +40,7 @@ class Group:
         return sum(int(line.split()[1]) for line in text.splitlines() if line.split()[0] == "oom_kill")
 
     def remove(self):
-        for _ in range(100):  # a process that has ended is counted a moment longer
+        for _ in range(100):  # the kernel counts a process for a moment after its end
             process_table.kill(int(pid) for pid in (self.path / "cgroup.procs").read_text().split())
             try:
                 return self.path.rmdir()
@@ -51,7 +50,7 @@ class Group:
 
 
 def own_group():
-    """The directory of a memory cgroup that may have children, this process's own where that may; or None."""
+    """The directory of a memory cgroup that may have children: this process's own if it may, the root, or None."""
     hierarchies = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, point, kind, options = line.split()[:4]
@@ -78,7 +77,7 @@ class Case:
     shell: str = ""  # run before the launcher
     container: bool = False  # mount and cgroup namespaces of its own
     settings: dict = field(default_factory=dict)
-    user: bool = False  # not root, whom some limits do not bind; one process, without a launcher
+    user: bool = False  # not as root, since some limits do not bind root; one process, without a launcher
     lines: int = 1  # that pmio may say at most
     killed_before: int = 0  # jobs that write so many MiB to the same file, and are killed
 

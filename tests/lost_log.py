@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""The log directory is removed under a running job (tests/mpi/lost_log.c): what each rank had logged is read by the others and
-comes into the files, as in a plain run, and one line on stderr says what has happened.
+"""The log directory is removed under a running job (tests/mpi/lost_log.c), and nothing is lost.
+
+What each rank had logged is read by the others and comes into the files, as in a plain run. One line on stderr says what has
+happened.
 
   lost_log.py --mpi mpich-5.0.2
 """
@@ -13,7 +15,7 @@ TIMEOUT = 60
 
 
 def run(options, mpi, ranks, files, logs=None, removed="directory", settings=None):
-    """Plain without a log directory. removed: what the job removes of it, the directory or the files in it."""
+    """Runs plain if there is no log directory. removed: what the job removes of it, the directory or the files in it."""
     files.mkdir()
     program = [places.test_program(options.build, "lost_log", mpi), files]
     if logs is None:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A user's jobs under Slurm are killed with bytes in pmio's logs, on two hosts; the epilog, as the user, brings them into
-the files: two jobs with a host each, then one on both hosts, whose file is logged across them.
+"""A user's jobs under Slurm are killed with bytes in pmio's logs, on two hosts; the epilog, as the user, writes them to the files.
+
+Two jobs have a host each; then one runs on both hosts, and its file is logged across them.
 
   slurm_recover.py --mpi mpich-5.0.2
 """
@@ -15,11 +16,11 @@ from pmiolab.places import MIB
 from pmiolab.spanning_jobs import HOSTS, RANKS
 
 USER = "nobody"
-SEED, CALLS, ABORT_AT = 1, 120, 100  # of crash_writer: one open, which the job does not live to close
+SEED, CALLS, ABORT_AT = 1, 120, 100  # of crash_writer: one open; the job is killed before the close
 
 
 def readable_copy(build, mpi, directory):
-    """Of what the user runs: other users may have no access to the build directory."""
+    """Copies what the user runs: other users may have no access to the build directory."""
     programs = [f"tests/mpi/{program}-{mpi.tag}" for program in ("full_target", "crash_writer")]
     for name in ("bin/pmio", "lib/libpmio.so", f"lib/{mpi.runtime.name}", "lib/pmio-mpi.json", "lib/pmio-mpi.list", *programs):
         copy = directory / name.replace("tests/mpi", "bin")
@@ -62,7 +63,7 @@ def wait_for_epilogs(bed):
 
 
 def of_one_host_each(bed, mpi, directory, checking):
-    """A rank a host, each with a file of its own; they kill themselves when everything is in the log."""
+    """Two jobs of one rank, each with a file of its own; they kill themselves when everything is in the log."""
     jobs = []
     for host in HOSTS:
         job = f"unset LD_PRELOAD; ls -d /dev/shm/*/job-* > /mnt/pfs/logs-{host}; kill -9 $PPID"
@@ -81,7 +82,7 @@ def of_one_host_each(bed, mpi, directory, checking):
 
 
 def of_both_hosts(bed, mpi, directory, checking):
-    """A rank of it kills itself; one that calls MPI_Abort would drain."""
+    """A job of both hosts, of which a rank kills itself; with MPI_Abort it would drain first."""
     path, progress_file = "/mnt/pfs/spanning", directory / "progress"
     progress = crash_writer.Progress(progress_file, RANKS)
     progress_file.chmod(0o666)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Random work for as long as one likes: rounds as those of crash.py, each with a random MPI, number of ranks, medium, durability
-and log size, and file systems that fail for a while (tests/faults/faults.c): every file is verified. Prints each round that fails, with
-what it takes to see it again, and where its files and logs are.
+"""Random work for as long as one likes: every file is verified.
+
+The rounds are those of crash.py, each with a random MPI, number of ranks, medium, durability and log size. File systems fail
+for a while (tests/faults/faults.c). Prints each round that fails, with what it takes to see it again, and the place of its
+files and logs.
 
   soak.py --minutes 60 [--seed 1]
 """
@@ -34,7 +36,7 @@ class Round(killed_jobs.Round):
     def settings(self):
         faults = {}
         if self.fault is not None:
-            # EINTR for ever would be no interruption any more.
+            # An EINTR that never ends would be no interruption.
             last = 50 if self.fault.endswith("EINTR") else 10**9
             faults = {"FAULTS": f"{self.fault}:{self.file}:1-{last}", "FAULTS_WHILE": self.gate, "FAULTS_CALLER": "libpmio"}
         return {**super().settings(), "PMIO_DURABILITY": self.durability, **faults}
@@ -54,7 +56,7 @@ class Round(killed_jobs.Round):
         outages.start()
         try:
             super().write_and_kill()
-            # A job that aborts by itself may leave its ranks behind, still about to end.
+            # A job that aborts by itself may leave ranks that have not ended yet.
             if left := process_table.wait_gone(self.progress.pids()):
                 raise killed_jobs.Failure(f"ranks outlive their job: {left}")
         finally:
@@ -62,7 +64,7 @@ class Round(killed_jobs.Round):
             outages.join()
 
     def check(self):
-        # The outage came at an open, so that the file was not logged.
+        # The outage came at an open, so the file was not logged.
         if "runs on without the log" in self.said and self.mpi.tag.startswith(WRONG_BY_THEMSELVES):
             return "not judged, a file was not logged"
         return super().check()

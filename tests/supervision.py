@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Finding and recovering what killed jobs have left, without their users: the registry, `pmio run` that says so, `pmio recover
---all` for oneself and, as root, for others, Slurm's epilog, the systemd units; and what planted links and directories do to a
-recovery that root runs: nothing.
+"""What killed jobs have left is found and recovered without their users.
+
+By the registry, `pmio run`, which tells of it, `pmio recover --all`, for oneself and, as root, for others, Slurm's epilog and
+the systemd units. Planted links and directories do nothing to a recovery that root runs.
 
   supervision.py --mpi mpich-5.0.2
 
@@ -27,7 +28,7 @@ class Supervision(checks.Checks):
         self.program = scratch / "bin" / "full_target"
         self.library = scratch / "lib" / mpi.runtime.name
         self.registry = scratch / "registry"
-        # A place that other users can read, whatever the build directory is.
+        # Other users can read this place, and perhaps not the build directory.
         build = options.build
         beside = [(build / "lib" / name, scratch / "lib" / name) for name in ("libpmio.so", "pmio-mpi.json", "pmio-mpi.list")]
         for source, copy in ((places.pmio(build), self.pmio), (mpi.runtime, self.library),
@@ -54,7 +55,7 @@ class Supervision(checks.Checks):
         return where / "data" / "file", where / "logs"
 
     def killed_job(self, target, logs, user=None):
-        """One rank, without a launcher; it kills itself with everything in the log."""
+        """A job of one rank, without a launcher, kills itself with everything in the log."""
         command = "env -u LD_PRELOAD kill -9 $PPID"
         settings = {"PMIO_DIR": str(logs), "PMIO_BACKGROUND": "off", "PMIO_LOG_SIZE": "4M"}
         return self.run("env", f"LD_PRELOAD={self.library}", self.program, target, MIB, command, user=user, **settings)
@@ -92,7 +93,7 @@ class Supervision(checks.Checks):
         self.check("once", code == 0, output)
 
     def for_others(self, user):
-        """Root for a user: by the registry, by directory, by the epilog."""
+        """Root recovers for a user: by the registry, by directory, by the epilog."""
         gid = pwd.getpwuid(user).pw_gid
         for name, command in (
             ("recover --all", [self.pmio, "recover", "--all"]),
@@ -109,7 +110,7 @@ class Supervision(checks.Checks):
             self.check(f"{name}: every file is the user's", owners == {(user, gid)}, owners)
 
     def traps(self, user):
-        """What the user, or somebody with access to the user's directories, could plant for root."""
+        """What the user, or somebody with access to the user's directories, could plant for root, has no effect."""
         precious = self.scratch / "precious"
         precious.write_bytes(b"root's own")
         precious.chmod(0o600)

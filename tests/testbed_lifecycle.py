@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The testbed itself: what survives a crash, what a failure of links and servers does, and that nothing is left, not even of
-an `up` that was killed."""
+"""The testbed itself: what survives a crash, and that it outlives failures and leaves nothing, not even after a killed `up`."""
 
 import argparse
 import os
@@ -17,7 +16,7 @@ def expect(complaints, what, found, expected):
 
 
 def crash_compute_host(bed, complaints):
-    """Memory is gone, the disk and the file system are there; a dead host says so."""
+    """Memory is lost, the disk and the file system are kept; a command on a dead host says that it is down."""
     places = ["/dev/shm", "/run/tmp", "/mnt/local", "/var/tmp", "/mnt/pfs"]
     bed.must("on", "c2", "sh", "-c", f"for place in {' '.join(places)}; do echo kept > $place/note; done")
     bed.must("crash", "c2")
@@ -66,7 +65,7 @@ def limit_rate(bed, complaints):
 
 
 def kill_up(complaints):
-    """At several moments."""
+    """An `up` that is killed, at several moments, leaves nothing after `down`."""
     for seconds in (0.1, 0.3, 0.6):
         bed = hosts.Bed()
         up = bed.start("up", "--local", "64m")

@@ -75,7 +75,7 @@ def build(mpi: Mpi, tool: str, directory: Path) -> Path:
     show = "--showme:compile" if mpi.family == "openmpi" else "-show"
     words = shlex.split(subprocess.run([mpi.mpicc, show], capture_output=True, text=True, check=True).stdout)
     includes = [word for word in words if word.startswith(("-I", "-D"))]
-    # Without a libmpi of its own: the program's, whichever way that is loaded.
+    # The library links no libmpi: it uses the program's, however that is loaded.
     subprocess.run(["cc", "-shared", "-fPIC", "-w", *includes, source, "-o", library], check=True)
     return library
 

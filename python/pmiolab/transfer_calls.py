@@ -1,5 +1,6 @@
-"""Calls of every read and write in src/mpi/functions.py, each write read back by its like: what bindings/transfers.c and
-bindings/transfers.F90 of tests/programs include."""
+"""Calls of every read and write in src/mpi/functions.py; each write is read back by the read of the same kind.
+
+bindings/transfers.c and bindings/transfers.F90 of tests/programs include them."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Fortran:
     def routine(self, name: str, body: list[str], local: bool) -> str:
         declared = (
             "  STATUS_OBJECT :: status\n  REQUEST_HANDLE :: request\n"
-            "  integer, asynchronous :: values(n)\n"  # not to be kept in registers by nonblocking calls
+            "  integer, asynchronous :: values(n)\n"  # nonblocking calls change it: no register may hold it
             "  integer :: ierror, turn\n"
         )
         head = f"subroutine {name}(file)\n  FILE_HANDLE, intent(in) :: file\n{declared if local else ''}"
@@ -91,7 +92,7 @@ def _call(language: Language, function: Any, step: int) -> list[str]:
 
 
 def _everywhere(language: Language, function: Any, step: int) -> list[str]:
-    """A call by all ranks. One with the shared pointer that is not collective is made rank by rank: so each has its place."""
+    """A call by all ranks. If it uses the shared pointer and is not collective, the ranks take turns: each has its place."""
     t, lines = function.traits, _call(language, function, step)
     if t["pointer"] != "shared":
         return [language.barrier, *lines]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Programs in C and in the three Fortran bindings, plain and under pmio: the same answers, the same file, all bytes logged.
 
-The Fortran ones are compiled by the Fortran wrapper of the MPI, and left out if it has none, or none that compiles a
-binding. Which MPI functions reach pmio is counted on the way, and kept in the build directory for coverage.py.
+The Fortran wrapper of the MPI compiles the Fortran programs. They are left out if there is none, or none that compiles a
+binding. The test also counts which MPI functions reach pmio, and keeps that in the build directory for coverage.py.
 """
 
 import filecmp
@@ -21,7 +21,7 @@ def programs(binding):
 
 
 def expected_bytes(binding, program, data, ranks):
-    """What the ranks write together. The bindings differ by what only mpi_f08 can leave out."""
+    """Bytes that the ranks write together. mpi_f08 writes more: only there arguments can be left out."""
     if program == "transfers":
         return data.stat().st_size  # each byte of the file is written once
     return (14 + (binding == "mpi_f08")) * 4 * ranks

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""libpmio.so, preloaded into whatever it is, takes the runtime library of a program's own MPI, or leaves the program alone.
+"""libpmio.so, preloaded into any program, takes the runtime library of the program's own MPI, or leaves the program alone.
 
-By `pmio run` and by LD_PRELOAD alone, which the launcher then has too: for a program that links MPI, one behind a shell, one
-that loads its MPI later and out of everybody's sight as Python does, one that the wrong MPI's launcher starts, and one that was
-built with a sanitizer. Each has the arguments, the open files and the other preloaded libraries that it would have had.
+It is preloaded by `pmio run`, or by LD_PRELOAD alone; then the launcher has it too. The program links MPI, stands behind a
+shell, loads its MPI later and privately as Python does, is started by another MPI's launcher, or was built with a sanitizer.
+Each has the arguments, the open files and the other preloaded libraries that it would have had.
 """
 
 import os
@@ -69,7 +69,7 @@ SECOND_RANK = "case $PMI_RANK$OMPI_COMM_WORLD_RANK in 0) exec ./{name};; *) exec
 SANITIZERS = ["address", "thread", "undefined", "leak"]
 # The program has its own default options, as some do: then the sanitizer's runtime must come first.
 OWN_OPTIONS = 'const char* __asan_default_options(void) { return "exitcode=9"; }\n'
-# Leaks and races of the MPI library are its own.
+# Leaks and races of the MPI library are not pmio's.
 QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "exitcode=0:report_bugs=0"}
 
 
@@ -101,7 +101,7 @@ class Chooser:
         return done.returncode == 0
 
     def expect(self, what, mpi, words, expected, *, by_run=True, logged=4, says=None, settings=(), preload=(), chosen=None, statistics=True):
-        """By `pmio run`, or by LD_PRELOAD in the environment of the launcher too."""
+        """Runs by `pmio run`, or by LD_PRELOAD, which is then in the launcher's environment too."""
         more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings]} if by_run else {}
         if not by_run:
             more["settings"] = {"LD_PRELOAD": ":".join(map(str, [*preload, self.preloaded])), **dict(s.split("=", 1) for s in settings)}
@@ -134,13 +134,13 @@ class Chooser:
                 self.expect(f"started by {other.tag}", other, [f"./{name}"], f"{runtime}|./{name}")
 
     def run_mixed(self, mpi, words, **more):
-        """Two ranks, the second of which is started by other words."""
+        """Runs two ranks, the second one with other words before its program."""
         settings = {"LD_PRELOAD": str(self.preloaded)}
         command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, words=words)]
         return real_programs.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
 
     def check_mixed(self, mpi):
-        """A rank that is off, or for which nothing fits, makes the others log nothing, and does not make them wait."""
+        """A rank with pmio off, or without a fitting runtime library, makes the others log nothing; they do not wait for it."""
         for what, words in (("off", "env PMIO_MODE=off"), ("without a runtime library", f"env LD_PRELOAD={self.alone}")):
             run = self.run_mixed(mpi, words, timeout=60)
             # The launcher may mix the ranks' lines.
@@ -151,7 +151,7 @@ class Chooser:
                 self.wrong.append(f"{mpi.tag}, a rank {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}")
 
     def check_waiting(self, mpi):
-        """For a rank without libpmio.so, which does nothing after MPI_Init, the others wait, and say so."""
+        """The others wait for a rank without libpmio.so that does nothing after MPI_Init, and say so."""
         run = self.run_mixed(mpi, "env -u LD_PRELOAD SLEEPS=1", timeout=20)
         if "start the whole job with PMIO_MODE=off" not in run.output:
             self.wrong.append(f"{mpi.tag}, a rank without libpmio.so: {run.verdict}\n{run.output}")
@@ -172,14 +172,14 @@ class Chooser:
         self.expect("sanitized, by LD_PRELOAD", mpi, ["./sanitized"], f"{mpi.runtime.name}|./sanitized", by_run=False, settings=quiet)
 
     def check_exports(self):
-        """libpmio.so stands in front of all that a runtime library does, but for what it asks it for itself."""
+        """libpmio.so exports what a runtime library exports, except the functions that it calls there itself."""
         before = exported(self.preloaded)
         for mpi in self.mpis:
             if lacking := {name for name in exported(mpi.runtime) - before if not name.startswith(("pmio_loaded", "pmio_program_"))}:
                 self.wrong.append(f"libpmio.so does not export {sorted(lacking)}, which {mpi.runtime.name} does")
 
     def check_needs(self):
-        """What only some media need is loaded when there is one."""
+        """A library that only some media need is loaded when there is such a medium, and not linked."""
         for mpi in self.mpis:
             needs = subprocess.run(["readelf", "-d", mpi.runtime], capture_output=True, text=True, check=True).stdout
             if "[libpmem2" in needs:

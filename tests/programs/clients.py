@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: what they read back is right, the files are the same, the
-hints that they tell are the same but for pmio's own, and the data went through the log.
+"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: the files are the same, and the data went through the log.
 
-The programs are in clients/, see client.h. What became of each case is kept in the build directory for clients_page.py.
+What the programs read back is right, and the hints that they report are the same except pmio's own. The programs are in
+clients/, see client.h. The result of each case is kept in the build directory for clients_page.py.
 """
 
 import filecmp
@@ -21,8 +21,8 @@ class Client:
     packages: dict = field(default_factory=dict)
     # The same with the script of scripts/ that builds the library for an MPI and prints pkg-config's name of it.
     builders: dict = field(default_factory=dict)
-    headers: str = ""  # where the library's are, below its directory, if pkg-config does not tell
-    # Files in whose gaps HDF5 writes what its memory happened to hold, so that two plain runs differ too.
+    headers: str = ""  # directory of the library's headers, below the library's, if pkg-config does not tell
+    # Files in whose gaps HDF5 writes what its memory happened to hold: two plain runs differ too.
     undetermined: tuple = ()
 
 
@@ -63,7 +63,7 @@ def by_mpi(table, mpi):
 
 
 def build_library(script, mpi):
-    """pkg-config's name of the library; ends as skipped where its source cannot be had."""
+    """pkg-config's name of the library; ends as skipped if its source cannot be had."""
     run = subprocess.run([places.ROOT / "scripts" / script, mpi.mpicc], stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode == checks.SKIPPED:
         checks.skip(f"scripts/{script} cannot build the library")
@@ -72,7 +72,7 @@ def build_library(script, mpi):
 
 
 def library_flags(client, mpi):
-    """What the compiler must be told; ends as skipped where the library cannot be had."""
+    """What the compiler must be told; ends as skipped if the library cannot be had."""
     if not client.packages:
         return []
     builder = by_mpi(client.builders, mpi)
@@ -91,7 +91,7 @@ def library_flags(client, mpi):
 
 
 def difference(client, name, plain, under):
-    """"identical", "equal" (to h5diff, where bytes are not determined), or what is wrong."""
+    """"identical", "equal" (to h5diff, if bytes are not determined), or what is wrong."""
     if not under.exists():
         return "MISSING"
     undetermined = name.startswith(client.undetermined) if client.undetermined else False
@@ -102,7 +102,7 @@ def difference(client, name, plain, under):
 
 
 def hint_complaint(plain, under):
-    """What is wrong with the hints under pmio; "" where nothing is, or the client tells none."""
+    """What is wrong with the hints under pmio; "" if nothing is, or the client reports none."""
     own = {hint for hint in under.hints if hint.startswith("pmio_")}
     if under.hints - own != plain.hints:
         return "other hints: " + ", ".join(sorted((under.hints - own) ^ plain.hints))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the pmio command and scripts/build make of their options and of the environment; no MPI program is run."""
+"""The pmio command and scripts/build, with right and wrong options and environments; no MPI program is run."""
 
 import itertools
 import json
@@ -60,7 +60,7 @@ def check_usage(command):
 
 
 def check_discard(command):
-    """A log that is not there; the note of it goes if that is said."""
+    """Of a log that is not there: its note in the registry is removed only with --yes."""
     notes = command.scratch / f"pmio-jobs-{os.geteuid()}"
     notes.mkdir(mode=0o700)
     note = notes / "job-00000000000000ab"
@@ -73,7 +73,7 @@ def check_discard(command):
 
 
 def check_log_directory(command):
-    """One that is not absolute: for `pmio run --dir` the whole path is taken, in PMIO_DIR it has no effect."""
+    """A relative log directory is made absolute by `pmio run --dir`; in PMIO_DIR it has no effect."""
     [tag, *_] = [mpi.tag for mpi in mpi_libraries.load(command.build)]
     shell = ("--mpi", tag, "--", "sh", "-c", "echo $PMIO_DIR")
     for given, told in (("logs", command.scratch / "logs"), ("/elsewhere", "/elsewhere")):
@@ -93,7 +93,7 @@ def check_environment(command):
 
 
 def check_run(command):
-    """What is wrong is said before the program starts, by what the exit status says."""
+    """What is wrong is reported before the program starts, with an exit status of its own."""
     (command.scratch / "static.c").write_text("int main(void) { return 7; }\n")
     subprocess.run(["cc", "-static", "static.c", "-o", "static"], cwd=command.scratch, check=True)
     program = ("--", "sh", "-c", "echo ran; exit 7")
@@ -143,7 +143,7 @@ def check_program(command):
 
 
 def check_site_file(command):
-    """What a site says holds where the user says nothing; a wrong line is named and keeps nobody from running."""
+    """The site's setting holds if the user has none; a wrong line is named, and the program runs."""
     site = command.scratch / "site.conf"
     site.write_text("pmio_dir = /site/$SITE_TEST\npmio_log_size = lots\n")
     settings = {"PMIO_CONFIG": str(site), "SITE_TEST": "17"}
@@ -158,7 +158,7 @@ def check_site_file(command):
 
 
 def check_updated_mpi(command):
-    """An MPI library that is gone: CMake would answer from its cache."""
+    """If an MPI library is gone, the remedy is cmake --fresh: otherwise CMake answers from its cache."""
     for folder in ("bin", "lib"):
         (command.scratch / folder).mkdir()
     shutil.copy(command.pmio, command.scratch / "bin")
@@ -175,7 +175,7 @@ def check_statistics(command):
 
 
 def check_logout(command):
-    """Of a user whose log in memory systemd would remove at the end of a session."""
+    """`pmio doctor` warns a user whose log in memory systemd would remove at the end of a session."""
     if os.geteuid() != 0:
         return
     command.scratch.chmod(0o755)
@@ -196,7 +196,7 @@ def fake(path, script):
 
 
 def check_slurm_script(scratch):
-    """What contrib/slurm/pmio-recover.sh says in the system log, whatever becomes of pmio."""
+    """What contrib/slurm/pmio-recover.sh writes to the system log, however pmio ends."""
     scratch.mkdir()
     fake(scratch / "logger", 'echo "$@: $(cat)" >> "$SAID"')
     for script, said in (
@@ -231,7 +231,7 @@ def check_many_jobs(command):
 
 
 def check_build_script(scratch):
-    """scripts/build without PMIO_MPICC takes every MPI, also where it was given before."""
+    """scripts/build without PMIO_MPICC takes every MPI, also if PMIO_MPICC was given before."""
     (scratch / "scripts").mkdir(parents=True)
     shutil.copy(places.ROOT / "scripts" / "build", scratch / "scripts")
     (scratch / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\n" + PROJECT)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Parallel h5py plain and under pmio: what is read back is right, and h5diff finds the two files equal.
 
-Two plain runs differ in bytes (HDF5 places its metadata as timing has it), hence h5diff. Runs the Debian package's
-parallel h5py, which is built with Open MPI.
+Two plain runs differ in bytes, since HDF5 places its metadata by timing; hence h5diff. Runs the Debian package's parallel
+h5py, which is built with Open MPI.
 """
 
 import shutil

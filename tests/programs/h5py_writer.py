@@ -1,6 +1,6 @@
 """Writes one HDF5 file in parallel in the ways that h5py offers, and reads it back; h5py_parallel.py runs this.
 
-Every rank checks what the others wrote once they have met in a barrier, the file still being open.
+After a barrier, with the file still open, every rank checks what the others wrote.
 """
 
 import sys

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What `cmake --install` gives works, in another place than it was installed to; so does the Debian package's content.
+"""What `cmake --install` installs works, also after it was moved; so does the content of the Debian package.
 
-Installs into an empty prefix, moves it, and from there: runs a program under `pmio run`, builds one that uses the C API by
-pkg-config and by find_package, renders the manual pages, follows the documents' links, evaluates the environment modules. Builds the Debian package.
+Installs into an empty prefix and moves it. From there it runs a program under `pmio run`, builds one that uses the C API by
+pkg-config and by find_package, renders the manual pages, follows the documents' links and evaluates the environment modules.
+Then it builds the Debian package.
 """
 
 import os
@@ -36,7 +37,7 @@ add_executable(program program.c)
 target_link_libraries(program pmio::runtime-%(tag)s)
 message(STATUS "runtimes ${PMIO_RUNTIMES} in ${PMIO_RUNTIME_DIRECTORY}")
 """
-# What a modulefile calls, as far as pmio's needs it: prints the change that it asks for.
+# The commands that pmio's modulefiles call; each prints the change that it asks for.
 TCL_MODULE = """\
 proc module-whatis {text} {}
 proc conflict {name} {}
@@ -83,7 +84,7 @@ def install(build, scratch):
 
 
 def by_pkg_config(mpi, prefix, scratch):
-    [directory] = prefix.rglob("pkgconfig")  # below lib, or what the distribution has for it
+    [directory] = prefix.rglob("pkgconfig")  # below lib, or the distribution's folder instead of it
     env = dict(os.environ, PKG_CONFIG_PATH=str(directory))
     flags = words("pkg-config", "--cflags", "--libs", f"pmio-{mpi.tag}", env=env).split()
     program = scratch / "by-pkg-config"
@@ -102,7 +103,7 @@ def by_find_package(mpi, prefix, scratch):
 
 
 def check_run(mpi, program, scratch, pmio):
-    """Both ranks write by the log: under pmio, or by the runtime library that the program is linked with (pmio is None)."""
+    """Both ranks write to the log: under pmio or, if pmio is None, by the runtime library that the program links."""
     command = [str(program)]
     if pmio is None:
         logs = Path(tempfile.mkdtemp(prefix="logs-", dir=scratch))
@@ -116,7 +117,7 @@ def check_run(mpi, program, scratch, pmio):
 
 
 def unlinked(mpi, scratch):
-    """The program without what it knows of pmio."""
+    """The program without its calls of pmio."""
     source = scratch / "plain.c"
     source.write_text(re.sub(r".*pmio_.*\n", "", PROGRAM).replace("pmio/pmio.h", "mpi.h"))
     words(mpi.mpicc, source, "-o", scratch / "plain")
@@ -156,7 +157,7 @@ def check_links(prefix):
 
 
 def check_site_file(mpi, prefix, scratch, pmio):
-    """etc/pmio.conf of the prefix, wherever that is: what it leaves alone, and that a wrong line keeps nobody from running."""
+    """etc/pmio.conf of the prefix, wherever that is: it turns pmio off, and a wrong line keeps no program from running."""
     site = prefix / "etc" / "pmio.conf"
     site.parent.mkdir()
     both = 2 * 4  # bytes that the ranks write
@@ -183,13 +184,13 @@ def check_task_prolog(prefix):
         ({"PMIO_MODE": "Off"}, ""),
         ({"PMIO_LIBRARY": "/gone/libpmio.so"}, ""),
     ):
-        # What the loader says of libraries that are not there is on standard error.
+        # The loader's messages about missing libraries are on standard error.
         assert words(script, env={**plain, **settings}) == printed, (settings, printed)
     return "preloads libpmio.so"
 
 
 def check_uninstall(build, scratch):
-    """Of an installation beside what is not pmio's."""
+    """The target `uninstall` removes pmio's files, and no others."""
     prefix = scratch / "removed"
     (prefix / "lib").mkdir(parents=True)
     words("cmake", "--install", build, "--prefix", prefix)

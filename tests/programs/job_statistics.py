@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""What `pmio run --stats` and `pmio stats` tell is so: times against the program's own clock, system calls against strace,
-files that are not logged with the reason, jobs that were killed."""
+"""What `pmio run --stats` and `pmio stats` tell is true.
+
+Times are compared with the program's own clock, system calls with strace. Files that are not logged have a reason, and killed
+jobs are shown as such.
+"""
 
 import json
 import os
@@ -78,7 +81,7 @@ class Statistics:
         subprocess.run([self.mpi.mpicc, "program.c", "-o", "program"], cwd=scratch, check=True)
 
     def run(self, *words, ranks=1, wrapper=(), **settings):
-        """What the job said, in a log directory of its own."""
+        """Runs a job with a log directory of its own; how it ended, and what it printed."""
         shutil.rmtree(self.logs, ignore_errors=True)
         env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.scratch), **settings}
         command = [self.mpi.mpiexec, "-n", ranks, *wrapper, self.pmio, "run", "--dir", self.logs, "--stats", "--", self.scratch / "program", *words]
@@ -96,7 +99,7 @@ class Statistics:
 
 
 def check_times(statistics):
-    """Of calls that wait for room, of few calls, and of very many."""
+    """The times of calls that wait for room, of few calls, and of very many."""
     for calls, size, log, least in ((200, 1 << 20, "4M", 0.5), (20, 64, "4M", 0.2), (20000, 64, "64M", 0)):
         done = statistics.run("write", calls, size, PMIO_LOG_SIZE=log)
         assert done.returncode == 0, done

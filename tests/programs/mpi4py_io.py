@@ -14,7 +14,7 @@ from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
 SOURCES = places.ROOT / ".deps" / "mpi4py" / "test"
 MODULES = ("test_file", "test_io")
-# The distribution's mpi4py is for one MPI, whichever mpicc stands beside it.
+# The distribution's mpi4py is for one MPI, not for that of the mpicc beside it: it does not count.
 PROBE = "import sys, numpy, mpi4py; sys.exit(sys.prefix == sys.base_prefix)"
 
 
@@ -35,7 +35,7 @@ def run_tests(mpi, python, ranks, options, pmio):
 
 
 def compare(mpi, python, ranks, options):
-    """What is worse under pmio than without it; empty where nothing is. The plain run is made only if something failed."""
+    """What is worse under pmio than without it; empty if nothing is. The plain run is made only if something failed."""
     under, failed = run_tests(mpi, python, ranks, options, places.pmio(options.build))
     count = re.search(r"^Ran (\d+) tests", under.output, re.MULTILINE)
     print(f"{mpi.tag}, {ranks} ranks: {count[1] if count else 'no'} tests, {under.verdict}", flush=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from pmiolab import checks, command_line, mpi_libraries, places, real_programs, tables
 
 SOURCES = places.ROOT / ".deps" / "mpich-tests"
-# Their configure script would write this; it says what every 64-bit Linux has.
+# Their configure script would write this; it is the same on every 64-bit Linux.
 CONFIGURATION = """\
 #define HAVE_STDARG_H 1
 #define HAVE_STDLIB_H 1
@@ -66,7 +66,7 @@ def judge(run):
 
 
 def available_gib():
-    """With what the page cache would give back: sysconf's number is without."""
+    """GiB of memory, with what the page cache would give back; sysconf leaves that out."""
     facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     return int(facts["MemAvailable"].split()[0]) / 2**20
 

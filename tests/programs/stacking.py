@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Profilers beside pmio: what two kinds of them count of a program, preloaded before and after pmio, on both sides of it at
-once, and where `pmio run` puts them by default (before pmio) and with --outermost (after).
+"""Profilers beside pmio: what two kinds of them count of a program.
 
-Before pmio (nearer to the program) a tool must count what it counts without pmio. After it (nearer to the library) it counts
-what pmio hands on: all of opening and closing, nothing that was logged; with PMIO_MODE=off everything. What pmio writes
-to the file, a tool that looks at pwrite sees in both places.
+They are preloaded before and after pmio, on both sides of it at once, and as `pmio run` puts them: before pmio by default,
+after it with --outermost. Before pmio (nearer to the program) a tool must count what it counts without pmio. After it (nearer
+to the library) it counts what pmio hands on: all of opening and closing, and nothing that was logged; everything with
+PMIO_MODE=off. A tool that looks at pwrite sees in both places what pmio writes to the file.
 """
 
 from pmiolab import call_counter, checks, command_line, mpi_jobs, mpi_libraries, places
 
-# Each call of the program is one of the library's.
+# Each of these calls of the program reaches the library.
 ALWAYS_HANDED_ON = ("Init", "Finalize", "File_open", "File_close", "File_delete")
 LOGGED = ("File_write_all", "File_read_at_all", "File_iwrite_at", "File_iread_at", "File_write_ordered", "File_set_view")
 
@@ -58,7 +58,7 @@ class Stack:
         self.libraries = {tool: call_counter.build(mpi, tool, scratch) for tool in ("pmpi", "wrapper")}
 
     def count(self, tool, name, order, **more):
-        """Order: names of tools, and pmio."""
+        """What the tool counts; order: names of tools, and pmio, as they are preloaded."""
         preload = [self.libraries.get(word, self.mpi.runtime) for word in order]
         return count(self.mpi, self.options, tool, preload, self.scratch / f"{tool}-{name}", **more)
 
@@ -72,7 +72,7 @@ class Stack:
             "after pmio": self.count(tool, "after", ["pmio", tool]),
             "under pmio run --outermost": self.count(tool, "outermost", [tool], launch=[*self.pmio, "--outermost", "--"]),
         }
-        # Not the other way round: pmpi calls PMPI_X, which is again the wrapper's where that comes first.
+        # Not the other way round: pmpi calls PMPI_X, which would again be the wrapper's if the wrapper came first.
         both = self.count(tool, "both", ["pmpi", "pmio", "wrapper"])
         (above if tool == "pmpi" else below)["of two, with pmio between them,"] = both
         off = self.count(tool, "off", ["pmio", tool], settings={"PMIO_MODE": "off"})

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What pmio does at the start of a program, by its system calls: nothing that is left or looked for where the program opens no
-file, and nothing that waits for long where it opens one.
+"""What pmio does at the start of a program, by its system calls.
 
-The kernel waits for an RCU grace period, 3 to 30 ms, where a process of several threads lets its table of descriptors grow
-or registers for membarrier(2); dlopen of a library that is not there looks through all directories.
+If the program opens no file, pmio leaves nothing and looks for nothing. If it opens one, no call waits for long. The kernel
+waits for an RCU grace period, 3 to 30 ms, if a process of several threads makes its table of descriptors grow or registers
+for membarrier(2). dlopen of a library that is not there searches all directories.
 """
 
 import re
@@ -47,7 +47,7 @@ class Traced:
         self.calls = trace.read_text(errors="replace").splitlines()
 
     def with_threads(self):
-        """The calls of the time when the process has more than one."""
+        """The calls since the process has more than one thread."""
         first = next((i for i, call in enumerate(self.calls) if "CLONE_THREAD" in call), len(self.calls))
         return self.calls[first:]
 

@@ -1,4 +1,4 @@
-"""CephFS: monitor, manager and metadata server on the metadata host, an OSD on each storage host, ceph-fuse on each compute host.
+"""CephFS: all but the OSDs on the metadata host, an OSD on each storage host, ceph-fuse on each compute host.
 
 One copy of each object and no authentication: striping is of interest here. A directory's stripes are set by
 setfattr -n ceph.dir.layout -v "stripe_unit=1048576 stripe_count=3 object_size=4194304" DIRECTORY
@@ -15,7 +15,7 @@ from .settings import NETWORK, Settings
 from .system import require_commands, wait_for
 
 SERVERS = {"ceph-mon", "ceph-mgr", "ceph-mds", "ceph-osd"}
-# Without a page cache in the client kernel a write is what another client reads next.
+# Without a page cache in the client's kernel, another client reads what was written last.
 CONFIGURATION = """[global]
 fsid = {fsid}
 mon host = {monitor}

@@ -1,7 +1,7 @@
 """MooseFS: the master on the metadata host, a chunk server on each storage host, a FUSE client on each compute host.
 
 One copy of each chunk: striping is of interest here, not redundancy. A chunk server or the master may be killed while clients
-write, and they go on when it is back; both at once, and a chunk is lost, which is why they share no host.
+write; they go on when it is back. If both are killed at once, a chunk is lost: therefore they share no host.
 """
 
 from __future__ import annotations

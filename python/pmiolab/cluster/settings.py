@@ -1,7 +1,7 @@
-"""What one testbed consists of, and the directory where all of it is: it is removed as a whole.
+"""What one testbed consists of, and the directory that holds all of it and is removed as a whole.
 
-The directory is on a disk, not in /run, for it holds the disks of the hosts; and not in $TMPDIR, so that `down` finds from
-any shell what `up` made.
+The directory holds the disks of the hosts, so it is on a disk, not in /run. It is not in $TMPDIR: `down` must find it from
+any shell.
 """
 
 from __future__ import annotations
