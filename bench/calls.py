@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What pmio adds to calls that it does not speed up: to those that it hands on, and to reads of files that nobody wrote.
+"""What pmio adds to calls that it does not speed up: to those that it hands on, and to reads of files that
+nobody wrote.
 
 Plain and under pmio take turns, one process each. The medians of their nanoseconds per call are compared,
 each itself a median of batches of 100 calls, so that other work on the machine counts for little.
@@ -39,7 +40,9 @@ def compare(times):
 def parse_options():
     parser = command_line.benchmark_parser(__doc__, repetitions=11, timeout=120)
     parser.add_argument("--calls", type=int, default=20000)
-    parser.add_argument("--work", default="/dev/shm", type=Path, help="where the files are: in memory, to see the calls alone")
+    parser.add_argument(
+        "--work", default="/dev/shm", type=Path, help="where the files are: in memory, to see the calls alone"
+    )
     return parser.parse_args()
 
 

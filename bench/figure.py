@@ -22,9 +22,13 @@ def draw(axes, phase, results):
         rates = [result["MB_per_s"].get(name, {}).get(phase) for result in results]
         places = [at + (number - len(LABELS) / 2 + 0.5) * width for at in range(len(results))]
         shown = [(place, rate) for place, rate in zip(places, rates) if rate]
-        axes.bar([place for place, _ in shown], [rate for _, rate in shown], width, color=COLOURS[name], label=LABELS[name])
+        axes.bar(
+            [place for place, _ in shown], [rate for _, rate in shown], width, color=COLOURS[name], label=LABELS[name]
+        )
     axes.set_yscale("log")
-    axes.set_ylim(bottom=min(rate for result in results for of in result["MB_per_s"].values() if (rate := of.get(phase))) / 3)
+    axes.set_ylim(
+        bottom=min(rate for result in results for of in result["MB_per_s"].values() if (rate := of.get(phase))) / 3
+    )
     axes.set_xticks(range(len(results)), [result["pattern"] for result in results])
     axes.set_ylabel("MB/s, all ranks")
     axes.set_title(PANELS[phase], loc="left", fontsize=10)

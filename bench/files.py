@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Many small files: open, a write of 100 bytes by each rank, close, in turn; shared by all ranks, and by each rank alone.
+"""Many small files: open, a write of 100 bytes by each rank, close, in turn; shared by all ranks, and by each
+rank alone.
 
 Plain and under pmio take turns, in directories that are removed at the end only. Compared are medians of the
 seconds of the slowest rank, and of the processor time of all. With strace, system calls per file are counted, without
@@ -17,7 +18,8 @@ from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places, table
 MOST = {"wall_s": 1.2, "processor_s": 1.2}  # times plain
 MOST_CALLS = 20  # more than plain, per file
 CONTESTANTS = ("plain", "pmio")
-WAITING = {"sched_yield", "poll", "ppoll", "epoll_wait", "epoll_pwait", "futex", "nanosleep", "clock_nanosleep", "select", "restart_syscall"}
+WAITING = {"sched_yield", "poll", "ppoll", "epoll_wait", "epoll_pwait", "futex", "nanosleep", "clock_nanosleep",
+           "select", "restart_syscall"}  # fmt: skip
 
 
 class Session:
@@ -34,8 +36,16 @@ class Session:
             settings, preload = ({"PMIO_DIR": logs}, [self.mpi.runtime]) if contestant == "pmio" else ({}, [])
             if self.mpi.family == "openmpi":
                 settings["OMPI_MCA_mpi_yield_when_idle"] = 1
-            [times] = mpi_jobs.measure(self.mpi, self.options.ranks, words, name=f"{contestant}, {kind}", settings=settings,
-                                       preload=preload, wrapper=wrapper, timeout=self.options.timeout)  # fmt: skip
+            [times] = mpi_jobs.measure(
+                self.mpi,
+                self.options.ranks,
+                words,
+                name=f"{contestant}, {kind}",
+                settings=settings,
+                preload=preload,
+                wrapper=wrapper,
+                timeout=self.options.timeout,
+            )
         return times
 
     def measure(self, kind):
@@ -71,7 +81,10 @@ def counts(line):
 
 
 def medians_of(times):
-    return {contestant: {key: statistics.median(run[key] for run in runs) for key in MOST} for contestant, runs in times.items()}
+    return {
+        contestant: {key: statistics.median(run[key] for run in runs) for key in MOST}
+        for contestant, runs in times.items()
+    }
 
 
 def rows_of(result):
@@ -79,10 +92,22 @@ def rows_of(result):
     kind, medians, calls = result["files"], result["medians"], result["calls"]
     for key, most in MOST.items() if medians else ():
         ratio = medians["pmio"][key] / medians["plain"][key]
-        yield (kind, key, *(f"{medians[c][key]:.3f}" for c in medians), f"{ratio:.2f}", "" if ratio <= most else "MISSED")
+        yield (
+            kind,
+            key,
+            *(f"{medians[c][key]:.3f}" for c in medians),
+            f"{ratio:.2f}",
+            "" if ratio <= most else "MISSED",
+        )
     if None not in calls.values():
         more = calls["pmio"] - calls["plain"]
-        yield (kind, "calls per file", *(f"{calls[c]:.1f}" for c in calls), f"{more:+.1f}", "" if more <= MOST_CALLS else "TOO MANY")
+        yield (
+            kind,
+            "calls per file",
+            *(f"{calls[c]:.1f}" for c in calls),
+            f"{more:+.1f}",
+            "" if more <= MOST_CALLS else "TOO MANY",
+        )
 
 
 def look_at(session, kind):

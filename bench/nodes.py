@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of repetitions.
+"""Compares pmio with plain MPI-IO on several hosts: a testbed of its own, all contestants in turn, medians of
+repetitions.
 
-16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts: their links are the bottleneck, as at most sites.
-All contestants run with the same settings, and with their MPI libraries' polling turned into short sleeps (testbed/README.md).
+16 ranks on 4 compute hosts, links of 1 Gbit/s, MooseFS on 2 storage hosts: their links are the bottleneck, as
+at most sites. All contestants run with the same settings, and with their MPI libraries' polling turned into
+short sleeps (testbed/README.md).
 
   time-to-log    the time in the write calls
   time-to-file   that plus the close
@@ -11,8 +13,8 @@ All contestants run with the same settings, and with their MPI libraries' pollin
   overlap        the program computes between writing and closing, as long as its drain took in a run without computing;
                  the time of writing and closing is compared with that of writing alone
 
-Slow contestants write less, and rates are compared. Every run checks every byte. A contestant that fails is left out, and
-named at the end.
+Slow contestants write less, and rates are compared. Every run checks every byte. A contestant that fails is
+left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
   bench/nodes.py --servers 3 --contestant pmio      how fast it drains if the traffic between the nodes is the bottleneck
@@ -101,7 +103,14 @@ class Session:
             command += ["env", "PMIO_ACROSS_NODES=on", f"PMIO_LOG_SIZE={self.options.log_size}"]
             command += [places.pmio(self.options.build), "run", "--"]
         command += [places.benchmark(self.options.build, pattern.program, mpi), "--file", f"{PFS}/target"]
-        command += [*pattern.arguments, "--bytes", pattern.bytes_of(contestant, self.options.divide), "--warm", *words, *more]
+        command += [
+            *pattern.arguments,
+            "--bytes",
+            pattern.bytes_of(contestant, self.options.divide),
+            "--warm",
+            *words,
+            *more,
+        ]
         ended = self.bed.run(*command, timeout=self.options.timeout)
         results = mpi_jobs.json_objects(ended.output)
         if ended.code is None and len(results) == 1:  # all was checked before it was printed
@@ -115,8 +124,9 @@ class Session:
         """Times of one dd per host, all at once, to the storage hosts; in the form that run() has."""
 
         def seconds(host):
-            words = ["dd", "if=/dev/zero", f"of={PFS}/dd-{host}", "bs=4M", f"count={self.options.dd_mib // 4}", "conv=fsync"]
-            return float(re.search(r"copied, ([0-9.]+) s", self.bed.must("on", host, "env", "LC_ALL=C", *words)).group(1))
+            amount = ["bs=4M", f"count={self.options.dd_mib // 4}", "conv=fsync"]
+            command = ["env", "LC_ALL=C", "dd", "if=/dev/zero", f"of={PFS}/dd-{host}", *amount]
+            return float(re.search(r"copied, ([0-9.]+) s", self.bed.must("on", host, *command)).group(1))
 
         with concurrent.futures.ThreadPoolExecutor() as pool:
             slowest = max(pool.map(seconds, HOSTS))
@@ -176,7 +186,9 @@ def choose_mpis(options):
     for mpi in mpis.values():
         for program in {pattern.program for pattern in options.patterns}:
             if not places.benchmark(options.build, program, mpi).exists():
-                raise TestbedError(f"{options.build} has no {program}_bench-{mpi.tag}; build all, with HDF5 (scripts/setup)")
+                raise TestbedError(
+                    f"{options.build} has no {program}_bench-{mpi.tag}; build all, with HDF5 (scripts/setup)"
+                )
     return mpis
 
 
@@ -190,7 +202,9 @@ def parse_options():
     parser.add_argument("--dd-mib", type=int, default=DD // MIB, help="of each host's dd")
     parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
     options = parser.parse_args()
-    options.contestants = [name for name in CONTESTANTS if name == "pmio" or name in (options.contestant or CONTESTANTS)]
+    options.contestants = [
+        name for name in CONTESTANTS if name == "pmio" or name in (options.contestant or CONTESTANTS)
+    ]
     options.patterns = comparison.chosen(PATTERNS, options.pattern)
     if options.figure and not options.json:
         parser.error("--figure draws what --json names; give both")
@@ -198,13 +212,23 @@ def parse_options():
 
 
 def write_results(options, mpis, session, summaries):
-    results = {"mpis": [mpi.tag for mpi in mpis.values()], "ranks": RANKS, "hosts": len(HOSTS),
-               "servers": options.servers, "repetitions": options.repetitions, "results": summaries, "failures": session.failures}  # fmt: skip
+    results = {
+        "mpis": [mpi.tag for mpi in mpis.values()],
+        "ranks": RANKS,
+        "hosts": len(HOSTS),
+        "servers": options.servers,
+        "repetitions": options.repetitions,
+        "results": summaries,
+        "failures": session.failures,
+    }
     tables.write_json(options.json, results)
 
 
 def run_figure(*arguments):
-    if subprocess.run([places.SYSTEM_PYTHON, places.ROOT / "bench" / "figure.py", *arguments], check=False).returncode != 0:
+    if (
+        subprocess.run([places.SYSTEM_PYTHON, places.ROOT / "bench" / "figure.py", *arguments], check=False).returncode
+        != 0
+    ):
         raise SystemExit("nodes: no figure")
 
 
@@ -222,7 +246,7 @@ def main():
         session = Session(options, bed, mpis)
         session.dd()  # warms up
         print(f"{tags}, {RANKS} ranks on {len(HOSTS)} hosts, {options.servers} storage hosts, 1 Gbit/s, MooseFS, "
-              f"{options.repetitions} repetitions, every run warmed up; load before: {os.getloadavg()[0]:.1f}")  # fmt: skip
+              f"{options.repetitions} repetitions, every run warmed up; load before: {os.getloadavg()[0]:.1f}")
         for pattern in options.patterns:
             try:
                 rates, amounts = session.measure(pattern)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares pmio with plain MPI-IO: the contestants take turns in one session, and medians are compared.
 
-Time-to-log is the time in the write calls, time-to-file that plus the close. Reads are collective, before the close, of
-what another rank wrote. memcpy copies the same bytes, call by call, to warm memory of the log's medium and back: this is
-the best that the machine can do, and the reason if a target lies beyond it. "checked copy" also reads the clock and takes
-a CRC-32C per call, as any log must that orders its records and detects torn ones. A contestant that is too slow for the
-whole amount writes less; the table says so, and rates are compared. Every run checks every byte.
+Time-to-log is the time in the write calls, time-to-file that plus the close. Reads are collective, before the
+close, of what another rank wrote. memcpy copies the same bytes, call by call, to warm memory of the log's
+medium and back: this is the best that the machine can do, and the reason if a target lies beyond it. "checked
+copy" also reads the clock and takes a CRC-32C per call, as any log must that orders its records and detects
+torn ones. A contestant that is too slow for the whole amount writes less; the table says so, and rates are
+compared. Every run checks every byte.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What pmio adds to the start and the end of a program.
 
-The program is an MPI job that opens no file, one that opens a file, writes 8 bytes per rank and closes it, and a command
-that knows no MPI: a site preloads libpmio.so into that, too. Plain and under pmio take turns; medians are compared. Wall
-time is the launcher's, from start to end; CPU time and the steps are those of the slowest rank. A job without files must
-leave nothing in the place of the log directory, nor the directory itself.
+The program is an MPI job that opens no file, one that opens a file, writes 8 bytes per rank and closes it,
+and a command that knows no MPI: a site preloads libpmio.so into that, too. Plain and under pmio take turns;
+medians are compared. Wall time is the launcher's, from start to end; CPU time and the steps are those of the
+slowest rank. A job without files must leave nothing in the place of the log directory, nor the directory
+itself.
 
   bench/start.py --repetitions 41 --json results.json
   bench/start.py --job openmpi-5.0.11:4 --job mpich-5.0.2:1 --commands 0
@@ -56,7 +57,10 @@ def compare(of_contestants):
 
 
 def in_turn(repetitions, run):
-    """Compares what run(pmio) returns. Each contestant is first in half of the turns, since the second one finds caches warm."""
+    """Compares what run(pmio) returns.
+
+    Each contestant is first in half of the turns, since the second one finds caches warm.
+    """
     of_contestants = {name: [] for name in CONTESTANTS}
     for turn in range(repetitions):
         for name in CONTESTANTS if turn % 2 == 0 else reversed(CONTESTANTS):
@@ -70,7 +74,9 @@ def measure_jobs(options, mpi, ranks):
         with places.temporary("bench", options.log_dir) as scratch, places.temporary("bench", options.work) as target:
             options.target = target
             run_job(options, mpi, ranks, True, True, scratch)  # reads from the disk what is read once
-            times = in_turn(options.repetitions, lambda pmio: run_job(options, mpi, ranks, what != "no file", pmio, scratch))
+            times = in_turn(
+                options.repetitions, lambda pmio: run_job(options, mpi, ranks, what != "no file", pmio, scratch)
+            )
         results.append({"mpi": mpi.tag, "ranks": ranks, "what": what, "limit_ms": limit, **times})
     return results
 
@@ -140,7 +146,10 @@ def main():
     results = [result for mpi, ranks in jobs_of(options) for result in measure_jobs(options, mpi, ranks)]
     if options.commands > 0:
         results += measure_commands(options)
-    print(f"medians of {options.repetitions} (commands: {options.commands}) in turn; wall and CPU time in ms, memory resident and private in KB")
+    print(
+        f"medians of {options.repetitions} (commands: {options.commands}) in turn; "
+        "wall and CPU time in ms, memory resident and private in KB"
+    )
     tables.print_table(("MPI, ranks", "what", "wall plain", "pmio", "added", "CPU plain", "pmio", "added", ""),
                        [row_of(result) for result in results])  # fmt: skip
     tables.write_json(options.json, {"repetitions": options.repetitions, "results": results})

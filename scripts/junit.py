@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads what CTest wrote with --output-junit: `junit.py FILE` prints "PASSED FAILED NAME...", the names of failed tests.
+"""Reads what CTest wrote with --output-junit: `junit.py FILE` prints "PASSED FAILED NAME...", the names of
+failed tests.
 
 --output prints what the failed tests said, the last lines of each.
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A program on two hosts, plain and under pmio, leaves the file that a plain run on one host leaves.
 
-The program is across_hosts.c, or another one, by two ranks on each host. Under pmio the file of across_hosts.c is logged;
-it is handed on if the hosts cannot reach each other.
+The program is across_hosts.c, or another one, by two ranks on each host. Under pmio the file of
+across_hosts.c is logged; it is handed on if the hosts cannot reach each other.
 
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
   across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun

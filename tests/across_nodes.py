@@ -29,7 +29,9 @@ def compare(bed, options, scratch):
     first, last = options.seeds
     count = last - first + 1
     restrictions = ["--by-all", *differential.restrictions(options.mpi)]
-    scenarios = differential.Scenarios(options.build, None, options.ranks, options.ops, SECONDS_OF_SEED, None, restrictions)
+    scenarios = differential.Scenarios(
+        options.build, None, options.ranks, options.ops, SECONDS_OF_SEED, None, restrictions
+    )
     reference = differential.Contestant(options.reference, scenarios, False)
     expected = differential.reference_records(reference, first, count)
     bed.must("on", HOSTS[0], "mkdir", "/mnt/pfs/files")
@@ -44,7 +46,9 @@ def compare(bed, options, scratch):
     for seed in range(first, last + 1):
         wanted, got = differential.of_seed(expected, seed), differential.of_seed(found, seed)
         if where := differential.first_difference(wanted, got):
-            complaints.append(f"seed {seed}: plain on one host (-) and pmio on several (+) differ\n{differential.describe(wanted, got, where)}")
+            complaints.append(
+                f"seed {seed}: plain on one host (-) and pmio on several (+) differ\n{differential.describe(wanted, got, where)}"
+            )
     return complaints + [f"left: {name}" for name in spanning_jobs.leftovers(bed, options.hosts)]
 
 
@@ -124,7 +128,9 @@ WHAT = {"differential": compare, "threads": thread_often, "crash": kill_often}
 def parse():
     parser = command_line.parser(__doc__)
     parser.add_argument("what", choices=[*WHAT])
-    parser.add_argument("--seeds", default="1-3", type=lambda text: tuple(int(word) for word in text.split("-")), help="first-last")
+    parser.add_argument(
+        "--seeds", default="1-3", type=lambda text: tuple(int(word) for word in text.split("-")), help="first-last"
+    )
     differential.add_operations(parser)
     parser.add_argument("--hosts", default=len(HOSTS), type=int, help="crashes are of two")
     parser.add_argument("--ranks", default=RANKS, type=int, help="on all hosts together; crashes are of four")
@@ -145,7 +151,9 @@ def main():
     with places.temporary("across-nodes", "/tmp") as scratch, \
          hosts.testbed(compute=len(options.hosts), servers=2, file_system=options.fs) as bed:  # fmt: skip
         complaints = WHAT[options.what](bed, options, scratch)
-    return checks.conclude(complaints, f"{options.mpi.tag}: {options.what} on {len(options.hosts)} hosts: nothing to complain of")
+    return checks.conclude(
+        complaints, f"{options.mpi.tag}: {options.what} on {len(options.hosts)} hosts: nothing to complain of"
+    )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def parse_options():
     parser.add_argument("--log-size", help="of a rank; default: pmio's")
     parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
     parser.add_argument("--says", default="", help="what the run under pmio must say, among other things")
-    parser.add_argument("--again", help="what the MPI library says if it fails by itself now and then: then the run is repeated")
+    parser.add_argument(
+        "--again", help="what the MPI library says if it fails by itself now and then: then the run is repeated"
+    )
     parser.add_argument("--plain", action="append", default=[], help="one more argument, without pmio only")
     return parser.parse_args()
 
@@ -45,7 +47,12 @@ def run(options, mpi, work, pmio):
     wrapper = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
     if options.descriptors:
         wrapper += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
-    words = [places.test_program(options.build, options.program, mpi), work, *options.arguments, *([] if pmio else options.plain)]
+    words = [
+        places.test_program(options.build, options.program, mpi),
+        work,
+        *options.arguments,
+        *([] if pmio else options.plain),
+    ]
     for attempt in range(ATTEMPTS):
         work.mkdir()
         done = real_programs.run(mpi, options.ranks, words, directory=work.parent, pmio=pmio,

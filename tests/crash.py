@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Kills all ranks at random moments, recovers, and checks that every acknowledged write is in the file.
 
-Each round: a job writes versioned cells (tests/mpi/crash_writer.h) through a small log, so that it drains all the time, and
-closes and opens its file again and again. At a random call, or around a close, every process of the job gets SIGKILL. `pmio
-recover` then runs; in some rounds it is killed itself at random moments and started again. The file must hold every
-acknowledged version or a later one and no foreign byte, and a second recovery must change nothing, not even the time stamp.
-With --abort one rank calls MPI_Abort instead; what the launcher does to the others is its own affair.
+Each round: a job writes versioned cells (tests/mpi/crash_writer.h) through a small log, so that it drains all
+the time, and closes and opens its file again and again. At a random call, or around a close, every process of
+the job gets SIGKILL. `pmio recover` then runs; in some rounds it is killed itself at random moments and
+started again. The file must hold every acknowledged version or a later one and no foreign byte, and a second
+recovery must change nothing, not even the time stamp. With --abort one rank calls MPI_Abort instead; what the
+launcher does to the others is its own affair.
 
   crash.py --kills 200 --mpi mpich-5.0.2 --ranks 2
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Kills all ranks at random moments, recovers the consistent cut, and checks it to the byte.
 
-Each round: a job writes collectively and independently (tests/mpi/crash_cut.c) until every process of it gets SIGKILL.
-`pmio recover --consistent` must leave exactly the state after the call that it reports. If the log was small and drained,
-bytes may differ only in the ranges that it lists, or in the bytes of ranks whose ranges it reports as unknown.
-A plain `pmio recover` then recovers the rest.
+Each round: a job writes collectively and independently (tests/mpi/crash_cut.c) until every process of it gets
+SIGKILL. `pmio recover --consistent` must leave exactly the state after the call that it reports. If the log
+was small and drained, bytes may differ only in the ranges that it lists, or in the bytes of ranks whose
+ranges it reports as unknown. A plain `pmio recover` then recovers the rest.
 
   cut.py --kills 100 --mpi mpich-5.0.2 --ranks 3
 """

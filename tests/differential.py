@@ -68,7 +68,9 @@ def parse_options():
     parser = command_line.parser(__doc__)
     command_line.add_ranks(parser)
     differential.add_operations(parser)
-    parser.add_argument("--reference-build", type=command_line.resolved, help="for the plain runs, if --build has sanitizers")
+    parser.add_argument(
+        "--reference-build", type=command_line.resolved, help="for the plain runs, if --build has sanitizers"
+    )
     parser.add_argument("--reference-mpi", help="tag of the plain MPI; default: the newest MPICH, else the same")
     parser.add_argument("--seeds", default="1-40", help="first-last")
     parser.add_argument("--per-launch", type=int, default=20)

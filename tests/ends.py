@@ -17,8 +17,8 @@ from pmiolab import checks, command_line, mpi_libraries, places, process_table, 
 BLOCK = 5000
 TIMEOUT = 60
 # By a rank without a launcher: a launcher would end the ranks in its own way.
-ALONE = ("quick_exit", "_exit", "_Exit", "execv", "execl", "failed_exec", "exit_in_handler", "late", "close_late", "term",
-         "abort", "own_handler", "forked")  # fmt: skip
+ALONE = ("quick_exit", "_exit", "_Exit", "execv", "execl", "failed_exec", "exit_in_handler", "late", "close_late",
+         "term", "abort", "own_handler", "forked")  # fmt: skip
 # By two ranks. one_: the launcher ends the other rank.
 TOGETHER = ("return", "exit", "mpi_abort", "one_mpi_abort")
 SIGNALS = {"term": signal.SIGTERM, "abort": signal.SIGABRT}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Hosts, links and file system servers fail while a job on two hosts writes, drains or closes, or while its logs are recovered.
+"""Hosts, links and file system servers fail while a job on two hosts writes, drains or closes, or while its
+logs are recovered.
 
   failures.py --mpi mpich-5.0.2 host-disk:write host-memory:drain storage:close
 
@@ -108,7 +109,9 @@ class Case:
 
     def note_moment(self):
         progress = self.job.progress
-        where = f"in the close of ranks {progress.within_a_close()}" if progress.closing() else f"in a write of ranks {progress.within_a_write()}"
+        where = f"in a write of ranks {progress.within_a_write()}"
+        if progress.closing():
+            where = f"in the close of ranks {progress.within_a_close()}"
         if self.moment != "recovery":
             print(f"  {self.name}: after {progress.started()} calls, {where}", flush=True)
 
@@ -165,7 +168,10 @@ class Case:
             stacks = "\n".join(process_table.stacks(pid) for pid in hanging.values())
             raise Wrong(f"ranks {[*hanging]} hang\n{self.job.said()}\n{stacks}")
         if "pmio:" in self.job.said():
-            want(f"stays in the log '{self.logs}/job-" in self.job.said(), f"the log's place is not named\n{self.job.said()}")
+            want(
+                f"stays in the log '{self.logs}/job-" in self.job.said(),
+                f"the log's place is not named\n{self.job.said()}",
+            )
         how = self.describe(survivors)
         print(f"  {self.name}: {seconds:.0f} s after the failure {how}: {self.job.said().strip()[:300]}", flush=True)
         self.job.end()
@@ -175,7 +181,8 @@ class Case:
         """{rank: process id} of the survivors that are there and wait in pmio."""
         there = {rank: process for rank, process in self.job.by_rank().items() if rank in survivors}
         progress = self.job.progress
-        # A rank in a close has not said yet that its drain has failed: only what it waits for tells whether it is in pmio.
+        # A rank in a close has not said yet that its drain has failed: only what it waits for tells whether
+        # it is in pmio.
         closing = [] if "pmio:" in self.job.said() else progress.within_a_close()
         asked = {rank for rank in there if progress.failed(rank) or rank in closing}
         inside = {rank for rank in asked if self.waits_in_pmio(there[rank])}
@@ -183,7 +190,10 @@ class Case:
         return {rank: there[rank] for rank in sorted(inside)}
 
     def waits_in_pmio(self, process):
-        """pmio waits in poll, for locks and for files. MPI libraries wait in epoll, sleep, or do not wait (tests/mpi/yield.c)."""
+        """pmio waits in poll, for locks and for files.
+
+        MPI libraries wait in epoll, sleep, or do not wait (tests/mpi/yield.c).
+        """
         try:
             where = Path(f"/proc/{process}/task/{process}/wchan").read_text()
         except OSError:
@@ -195,7 +205,9 @@ class Case:
         there = self.job.by_rank()
         groups = {
             "have ended": [rank for rank in survivors if rank not in there],
-            "have their error and wait in MPI": [rank for rank in survivors if rank in there and self.job.progress.failed(rank)],
+            "have their error and wait in MPI": [
+                rank for rank in survivors if rank in there and self.job.progress.failed(rank)
+            ],
             "wait in MPI": [rank for rank in survivors if rank in there and not self.job.progress.failed(rank)],
         }
         return ", ".join(f"ranks {ranks} {what}" for what, ranks in groups.items() if ranks)
@@ -204,7 +216,8 @@ class Case:
 
     def fingerprint(self):
         time.sleep(CACHED)
-        return self.bed.must("on", HOSTS[0], "sha256sum", self.path) + self.bed.must("on", HOSTS[0], "stat", "-c", "%s %y", self.path)
+        checksum = self.bed.must("on", HOSTS[0], "sha256sum", self.path)
+        return checksum + self.bed.must("on", HOSTS[0], "stat", "-c", "%s %y", self.path)
 
     def recover_all(self):
         order = self.random.choice([HOSTS, HOSTS[::-1], set(HOSTS)])
@@ -227,7 +240,9 @@ class Case:
             code, output = self.bed.run("on", host, *spanning_jobs.recovery(self.options.build, *self.dir))
             want(code == 0, f"a second recovery on {host}: exit {code}\n{output}")
             after = self.fingerprint()
-            want(after == before, f"a second recovery, on {host}, has changed the file from\n{before}to\n{after}{output}")
+            want(
+                after == before, f"a second recovery, on {host}, has changed the file from\n{before}to\n{after}{output}"
+            )
 
     def recover_what_is_left(self):
         """Recovers without the log of the second host, which held the data of its ranks."""
@@ -241,7 +256,10 @@ class Case:
         code, output = self.bed.run("on", second, *asks)
         want(code == NOT_ALL_NODES and f"{second} (ranks 2-3)" in output, f"asked for the file: exit {code}\n{output}")
         code, output = self.bed.run("on", first, *asks, "--lost-nodes")
-        want(code == 1 and "LOST" in output and "ranks 2-3" in output, f"told that the log is lost: exit {code}\n{output}")
+        want(
+            code == 1 and "LOST" in output and "ranks 2-3" in output,
+            f"told that the log is lost: exit {code}\n{output}",
+        )
         print(f"  {self.name}: {output.strip()}", flush=True)
         self.expect_all(lost)
 
@@ -272,7 +290,10 @@ class Case:
         survivor = both.running[HOSTS[0]]
         self.bed.must("boot", HOSTS[1])
         results = both.end(spanning_jobs.SECONDS)
-        want(results[HOSTS[0]][0] in (0, NOT_ALL_NODES), f"beside a host that died ({survivor.pid}): {spanning_jobs.describe(results)}")
+        want(
+            results[HOSTS[0]][0] in (0, NOT_ALL_NODES),
+            f"beside a host that died ({survivor.pid}): {spanning_jobs.describe(results)}",
+        )
         if self.failure == "host-memory":
             print(spanning_jobs.describe(results))
         self.recover_all()

@@ -42,7 +42,9 @@ class Hostile(checks.Checks):
         return mpi_jobs.run(self.mpi, 2, program, settings=settings, preload=[self.mpi.runtime], timeout=120)
 
     def recover(self, logs=None):
-        done = subprocess.run([self.pmio, "recover", "--dir", logs or self.scratch / "logs"], capture_output=True, text=True)
+        done = subprocess.run(
+            [self.pmio, "recover", "--dir", logs or self.scratch / "logs"], capture_output=True, text=True
+        )
         return done.returncode, done.stdout + done.stderr
 
     def full_file_system(self, log_size):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""On a file system that is really mounted, what pmio says of a file's I/O servers, and the stripes of a file that it makes.
+"""On a file system that is really mounted, what pmio says of a file's I/O servers, and the stripes of a file
+that it makes.
 
   layout.py --mpi mpich-5.0.2 --fs moosefs    chunks of 64 MiB; stripes cannot be chosen
   layout.py --mpi mpich-5.0.2 --fs ceph       the file system's own default, a directory's layout, and hints

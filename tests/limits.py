@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs under limits of memory and other resources: if plain MPI-IO survives, a job under pmio does too, and its file is right.
+"""Jobs under limits of memory and other resources: if plain MPI-IO survives, a job under pmio does too, and
+its file is right.
 
   limits.py --mpi mpich-5.0.2            one case of each kind of limit, about half a minute
   limits.py --matrix                     memory limits x ranks x sizes of writes instead, some minutes
@@ -105,11 +106,20 @@ CASES = [
 ]  # fmt: skip
 
 MATRIX = [
-    Case(f"{limit} MiB, {ranks} ranks, {kib} KiB, growing by {memory} MiB", ranks, mib=limit, kib=kib, memory=memory // ranks,
-         limits={"memory.max": limit})
-    for limit in (150, 300, 1024) for ranks in (1, 2) for kib in (4, 64, 4096) for memory in (0, limit // 2)
+    Case(
+        f"{limit} MiB, {ranks} ranks, {kib} KiB, growing by {memory} MiB",
+        ranks,
+        mib=limit,
+        kib=kib,
+        memory=memory // ranks,
+        limits={"memory.max": limit},
+    )
+    for limit in (150, 300, 1024)
+    for ranks in (1, 2)
+    for kib in (4, 64, 4096)
+    for memory in (0, limit // 2)
     if kib > 4 or limit < 1024
-]  # fmt: skip
+]
 
 
 class Limits(checks.Checks):
@@ -184,7 +194,13 @@ class Limits(checks.Checks):
         left = list(self.logs.glob("job-*"))
         self.check(f"{case.name}: nothing is left", not left, str(left))
         shutil.rmtree(self.logs, ignore_errors=True)
-        return self.rows.append((case, plain, ("right" if right else f"exit {code}, {kills} killed") + "".join(f"; {line}" for line in said)))
+        return self.rows.append(
+            (
+                case,
+                plain,
+                ("right" if right else f"exit {code}, {kills} killed") + "".join(f"; {line}" for line in said),
+            )
+        )
 
     def print_table(self):
         print("\n| limit | plain | under pmio |\n|---|---|---|")

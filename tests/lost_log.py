@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The log directory is removed under a running job (tests/mpi/lost_log.c), and nothing is lost.
 
-What each rank had logged is read by the others and comes into the files, as in a plain run. One line on stderr says what has
-happened.
+What each rank had logged is read by the others and comes into the files, as in a plain run. One line on
+stderr says what has happened.
 
   lost_log.py --mpi mpich-5.0.2
 """
@@ -15,7 +15,10 @@ TIMEOUT = 60
 
 
 def run(options, mpi, ranks, files, logs=None, removed="directory", settings=None):
-    """Runs plain if there is no log directory. removed: what the job removes of it, the directory or the files in it."""
+    """Runs plain if there is no log directory.
+
+    removed: what the job removes of it, the directory or the files in it.
+    """
     files.mkdir()
     program = [places.test_program(options.build, "lost_log", mpi), files]
     if logs is None:
@@ -49,7 +52,9 @@ def main():
                 all_checks.check(f"{case}: the files are as in a plain run", contents(files) == contents(plain), output)
                 told = output.count("pmio: ") == 1 and "was removed; what was logged is being written" in output
                 all_checks.check(f"{case}: one line says so", told, output)
-                all_checks.check(f"{case}: nothing is left", not list(logs.glob("job-*/seg*")), str(list(logs.rglob("*"))))
+                all_checks.check(
+                    f"{case}: nothing is left", not list(logs.glob("job-*/seg*")), str(list(logs.rglob("*")))
+                )
     return all_checks.conclude()
 
 

@@ -70,7 +70,12 @@ class Results(unittest.TestCase):
     def test_a_failed_job_and_a_missing_result_end_the_script(self):
         good = processes.Ended(0, '{"a": 1}\n{"a": 2}\n')
         self.assertEqual(len(mpi_jobs.results(good, name="job", objects=2)), 2)
-        for ended, objects in ((good, 1), (good, 3), (processes.Ended(1, good.output), 2), (processes.Ended(None, good.output), 2)):
+        for ended, objects in (
+            (good, 1),
+            (good, 3),
+            (processes.Ended(1, good.output), 2),
+            (processes.Ended(None, good.output), 2),
+        ):
             with self.assertRaises(SystemExit) as raised:
                 mpi_jobs.results(ended, name="job", objects=objects)
             self.assertTrue(str(raised.exception).startswith("job: "), raised.exception)
@@ -105,11 +110,21 @@ class Comparison(unittest.TestCase):
         self.assertEqual(rates, {"log": [12], "file": [4], "read": [3], "drain": [6]})
 
     def test_ratios_and_their_verdicts(self):
-        rates = {"pmio": {"log": [10, 30, 20]}, "enable": {"log": [4]}, "default": {"log": [5]}, "memcpy": {"log": [60]}}
+        rates = {
+            "pmio": {"log": [10, 30, 20]},
+            "enable": {"log": [4]},
+            "default": {"log": [5]},
+            "memcpy": {"log": [60]},
+        }
         targets = {("log", "enable"): 5, ("log", "default"): 15, ("log", "best"): 6}
         summary = comparison.summarise(self.PATTERN, rates, {}, targets, ["memcpy"])
         found = {ratio["over"]: (ratio["ratio"], comparison.verdict(ratio)) for ratio in summary["ratios"]}
-        expected = {"enable": (5, "reached"), "default": (4, "beyond memcpy"), "best": (4, "MISSED"), "memcpy": (1 / 3, "")}
+        expected = {
+            "enable": (5, "reached"),
+            "default": (4, "beyond memcpy"),
+            "best": (4, "MISSED"),
+            "memcpy": (1 / 3, ""),
+        }
         self.assertEqual(found, expected)
 
     def test_a_slower_file_is_named_without_a_target(self):
@@ -144,7 +159,9 @@ class Pages(unittest.TestCase):
         self.assertEqual(pages.table_of("no table"), {})
 
     def test_labels(self):
-        self.assertEqual([pages.label(tag) for tag in ("mpich-4.0.2", "intel-2021.18.1")], ["MPICH 4.0", "Intel MPI 2021"])
+        self.assertEqual(
+            [pages.label(tag) for tag in ("mpich-4.0.2", "intel-2021.18.1")], ["MPICH 4.0", "Intel MPI 2021"]
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A user's jobs under Slurm are killed with bytes in pmio's logs, on two hosts; the epilog, as the user, writes them to the files.
+"""A user's jobs under Slurm are killed with bytes in pmio's logs, on two hosts; the epilog, as the user,
+writes them to the files.
 
 Two jobs have a host each; then one runs on both hosts, and its file is logged across them.
 
@@ -22,7 +23,8 @@ SEED, CALLS, ABORT_AT = 1, 120, 100  # of crash_writer: one open; the job is kil
 def readable_copy(build, mpi, directory):
     """Copies what the user runs: other users may have no access to the build directory."""
     programs = [f"tests/mpi/{program}-{mpi.tag}" for program in ("full_target", "crash_writer")]
-    for name in ("bin/pmio", "lib/libpmio.so", f"lib/{mpi.runtime.name}", "lib/pmio-mpi.json", "lib/pmio-mpi.list", *programs):
+    libraries = [f"lib/{name}" for name in ("libpmio.so", mpi.runtime.name, "pmio-mpi.json", "pmio-mpi.list")]
+    for name in ("bin/pmio", *libraries, *programs):
         copy = directory / name.replace("tests/mpi", "bin")
         copy.parent.mkdir(exist_ok=True)
         shutil.copy(build / name, copy)
@@ -67,7 +69,13 @@ def of_one_host_each(bed, mpi, directory, checking):
     jobs = []
     for host in HOSTS:
         job = f"unset LD_PRELOAD; ls -d /dev/shm/*/job-* > /mnt/pfs/logs-{host}; kill -9 $PPID"
-        command = [*pmio_run(mpi, directory), directory / "bin" / f"full_target-{mpi.tag}", f"/mnt/pfs/{host}", MIB, job]
+        command = [
+            *pmio_run(mpi, directory),
+            directory / "bin" / f"full_target-{mpi.tag}",
+            f"/mnt/pfs/{host}",
+            MIB,
+            job,
+        ]
         jobs.append(run_as_user(bed, ["--nodelist", host, "--ntasks=1"], {"PMIO_LOG_SIZE": "4M"}, command))
     for host, (code, output) in zip(HOSTS, jobs):
         _, logs = bed.run("on", host, "cat", f"/mnt/pfs/logs-{host}")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Random work for as long as one likes: every file is verified.
 
-The rounds are those of crash.py, each with a random MPI, number of ranks, medium, durability and log size. File systems fail
-for a while (tests/faults/faults.c). Prints each round that fails, with what it takes to see it again, and the place of its
-files and logs.
+The rounds are those of crash.py, each with a random MPI, number of ranks, medium, durability and log size.
+File systems fail for a while (tests/faults/faults.c). Prints each round that fails, with what it takes to see
+it again, and the place of its files and logs.
 
   soak.py --minutes 60 [--seed 1]
 """
@@ -19,8 +19,8 @@ from pmiolab import checks, command_line, killed_jobs, mpi_libraries, places, pr
 
 FAULTS = ("pwrite:EIO", "pwrite:ENOSPC", "pwrite:short", "fdatasync:EIO", "close:EIO", "pwrite:EINTR")
 
-# Plain Open MPI loses writes of this program (crash.py --plain --mpi openmpi-5.0.11 --ranks 3), plain Intel MPI fills holes
-# with bytes 0xff (crash.py --plain --mpi intel-2021.18.1 --seed 20261250).
+# Plain Open MPI loses writes of this program (crash.py --plain --mpi openmpi-5.0.11 --ranks 3), plain Intel
+# MPI fills holes with bytes 0xff (crash.py --plain --mpi intel-2021.18.1 --seed 20261250).
 WRONG_BY_THEMSELVES = ("openmpi-", "intel-")
 
 
@@ -38,7 +38,11 @@ class Round(killed_jobs.Round):
         if self.fault is not None:
             # An EINTR that never ends would be no interruption.
             last = 50 if self.fault.endswith("EINTR") else 10**9
-            faults = {"FAULTS": f"{self.fault}:{self.file}:1-{last}", "FAULTS_WHILE": self.gate, "FAULTS_CALLER": "libpmio"}
+            faults = {
+                "FAULTS": f"{self.fault}:{self.file}:1-{last}",
+                "FAULTS_WHILE": self.gate,
+                "FAULTS_CALLER": "libpmio",
+            }
         return {**super().settings(), "PMIO_DURABILITY": self.durability, **faults}
 
     def preload(self):
@@ -70,7 +74,9 @@ class Round(killed_jobs.Round):
         return super().check()
 
     def describe(self):
-        text = f"{self.mpi.tag}, {self.options.ranks} ranks, logs in {self.options.logs}, {self.durability}, {self.fault}"
+        text = (
+            f"{self.mpi.tag}, {self.options.ranks} ranks, logs in {self.options.logs}, {self.durability}, {self.fault}"
+        )
         return f"{text}, {super().describe()}"
 
 
@@ -78,7 +84,9 @@ def parse_options():
     parser = command_line.parser(__doc__, mpi=False)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--work", type=Path, help="where files, and logs on disk, are made; default: the temporary directory")
+    parser.add_argument(
+        "--work", type=Path, help="where files, and logs on disk, are made; default: the temporary directory"
+    )
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.calls, options.timeout, options.plain = 2400, 120, False

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What killed jobs have left is found and recovered without their users.
 
-By the registry, `pmio run`, which tells of it, `pmio recover --all`, for oneself and, as root, for others, Slurm's epilog and
-the systemd units. Planted links and directories do nothing to a recovery that root runs.
+By the registry, `pmio run`, which tells of it, `pmio recover --all`, for oneself and, as root, for others,
+Slurm's epilog and the systemd units. Planted links and directories do nothing to a recovery that root runs.
 
   supervision.py --mpi mpich-5.0.2
 
@@ -30,7 +30,9 @@ class Supervision(checks.Checks):
         self.registry = scratch / "registry"
         # Other users can read this place, and perhaps not the build directory.
         build = options.build
-        beside = [(build / "lib" / name, scratch / "lib" / name) for name in ("libpmio.so", "pmio-mpi.json", "pmio-mpi.list")]
+        beside = [
+            (build / "lib" / name, scratch / "lib" / name) for name in ("libpmio.so", "pmio-mpi.json", "pmio-mpi.list")
+        ]
         for source, copy in ((places.pmio(build), self.pmio), (mpi.runtime, self.library),
                              (places.test_program(build, "full_target", mpi), self.program), *beside):  # fmt: skip
             copy.parent.mkdir(exist_ok=True)
@@ -40,9 +42,18 @@ class Supervision(checks.Checks):
 
     def run(self, *words, user=None, **settings):
         env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.registry), **settings}
-        done = subprocess.run([str(word) for word in words], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              user=user, group=user and pwd.getpwuid(user).pw_gid, extra_groups=user and [], timeout=60,
-                              cwd=self.scratch)  # fmt: skip
+        done = subprocess.run(
+            [str(word) for word in words],
+            env=env,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            user=user,
+            group=user and pwd.getpwuid(user).pw_gid,
+            extra_groups=user and [],
+            timeout=60,
+            cwd=self.scratch,
+        )
         return done.returncode, done.stdout
 
     def place(self, name, user=None):
@@ -98,7 +109,15 @@ class Supervision(checks.Checks):
         for name, command in (
             ("recover --all", [self.pmio, "recover", "--all"]),
             ("recover --dir", [self.pmio, "recover", "--dir", self.scratch / "other-1" / "logs"]),
-            ("the epilog", ["env", f"SLURM_JOB_UID={user}", f"PMIO={self.pmio}", places.ROOT / "contrib" / "slurm" / "pmio-recover.sh"]),
+            (
+                "the epilog",
+                [
+                    "env",
+                    f"SLURM_JOB_UID={user}",
+                    f"PMIO={self.pmio}",
+                    places.ROOT / "contrib" / "slurm" / "pmio-recover.sh",
+                ],
+            ),
         ):
             number = len(list(self.scratch.glob("other-*")))
             target, logs = self.place(f"other-{number}", user)
@@ -148,7 +167,11 @@ class Supervision(checks.Checks):
         code, output = self.run(self.pmio, "recover", "--all")
         self.check("with everything back: restored", code == 0 and is_complete(target, MIB), output)
         after = precious.stat()
-        unchanged = (before.st_mtime_ns, before.st_uid, before.st_mode) == (after.st_mtime_ns, after.st_uid, after.st_mode)
+        unchanged = (before.st_mtime_ns, before.st_uid, before.st_mode) == (
+            after.st_mtime_ns,
+            after.st_uid,
+            after.st_mode,
+        )
         self.check("root's file is untouched", unchanged and precious.read_bytes() == b"root's own")
         code, output = self.run(self.pmio, "recover", "--dir", self.scratch / "own" / "logs", user=user)
         self.check("a user cannot recover another's log", code == 1, output)

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The testbed itself: what survives a crash, and that it outlives failures and leaves nothing, not even after a killed `up`."""
+"""The testbed itself: what survives a crash, and that it outlives failures and leaves nothing, not even
+after a killed `up`.
+"""
 
 import argparse
 import os
@@ -23,7 +25,9 @@ def crash_compute_host(bed, complaints):
     code, output = bed.run("on", "c2", "true")
     expect(complaints, "a command on a dead host", (code, "c2 is down" in output), (1, True))
     bed.must("boot", "c2")
-    found = bed.must("on", "c2", "sh", "-c", f"for place in {' '.join(places)}; do test -e $place/note && echo $place; done; true")
+    found = bed.must(
+        "on", "c2", "sh", "-c", f"for place in {' '.join(places)}; do test -e $place/note && echo $place; done; true"
+    )
     expect(complaints, "what a crash leaves", found.split(), places[2:])
 
 
@@ -54,14 +58,21 @@ def limit_rate(bed, complaints):
 
     def seconds():
         start = time.monotonic()
-        bed.must("on", "c1", "sh", "-c", f"head -c {8 * MIB} /dev/zero | dd of=/mnt/pfs/rate bs=1M conv=fsync status=none")
+        bed.must(
+            "on", "c1", "sh", "-c", f"head -c {8 * MIB} /dev/zero | dd of=/mnt/pfs/rate bs=1M conv=fsync status=none"
+        )
         return time.monotonic() - start
 
     bed.must("rate", "40mbit", "c1")
     limited = seconds()
     bed.must("rate", "none")
     unlimited = seconds()
-    expect(complaints, f"8 MiB at 40 Mbit/s in {limited:.2f} s, unlimited in {unlimited:.2f} s", limited > 1.5 > unlimited, True)
+    expect(
+        complaints,
+        f"8 MiB at 40 Mbit/s in {limited:.2f} s, unlimited in {unlimited:.2f} s",
+        limited > 1.5 > unlimited,
+        True,
+    )
 
 
 def kill_up(complaints):

@@ -1,7 +1,7 @@
 """What tests, benchmarks, studies and the testbed share.
 
-A script finds this package by the link `pmiolab` beside it, without installation and from any directory: Python looks for
-modules in the folder of the script first. A new folder of scripts gets such a link.
+A script finds this package by the link `pmiolab` beside it, without installation and from any directory:
+Python looks for modules in the folder of the script first. A new folder of scripts gets such a link.
 
   places           source tree, build directory, temporary directories
   command_line     options that several scripts have

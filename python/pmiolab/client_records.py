@@ -1,4 +1,6 @@
-"""Records that the tests of client programs and of bindings leave in a build directory, for the pages made from them."""
+"""Records that the tests of client programs and of bindings leave in a build directory, for the pages made
+from them.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ def resolved(path: str) -> Path:
 def parser(description: str | None, *, mpi: bool = True) -> argparse.ArgumentParser:
     """--build and, unless the script looks at all MPIs, --mpi. The description is shown as it is written."""
     options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--build", default=places.RELEASE, type=resolved, help="build directory; default: build/release")
+    options.add_argument(
+        "--build", default=places.RELEASE, type=resolved, help="build directory; default: build/release"
+    )
     if mpi:
         options.add_argument("--mpi", help="tag of the MPI; default: the first")
     return options
@@ -35,7 +37,9 @@ def benchmark_parser(
 
 def add_work(options: argparse.ArgumentParser) -> None:
     """--work, for benchmarks whose files shall be on a disk."""
-    options.add_argument("--work", default=places.ROOT, type=Path, help="where target files are written: a disk file system")
+    options.add_argument(
+        "--work", default=places.ROOT, type=Path, help="where target files are written: a disk file system"
+    )
 
 
 def add_log_directory(options: argparse.ArgumentParser) -> None:

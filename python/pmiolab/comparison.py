@@ -1,7 +1,8 @@
 """What the benchmarks with several contestants share: patterns with their targets, medians, ratios, tables.
 
-Rates are in MB/s (10^6 bytes), all ranks together: {contestant: {phase: [one per repetition]}}. A contestant has only those
-phases that mean something for it. `limits` are contestants that show what the machine can do at best, not ways to do I/O.
+Rates are in MB/s (10^6 bytes), all ranks together: {contestant: {phase: [one per repetition]}}. A contestant
+has only those phases that mean something for it. `limits` are contestants that show what the machine can do
+at best, not ways to do I/O.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from .places import MIB
 from .tables import print_table
 
 Rates = dict[str, dict[str, list[float]]]
-COLUMNS = {"log": "time-to-log", "file": "time-to-file", "read": "collective read", "drain": "drain", "overlap": "overlap"}
+COLUMNS = {
+    "log": "time-to-log",
+    "file": "time-to-file",
+    "read": "collective read",
+    "drain": "drain",
+    "overlap": "overlap",
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,9 @@ def summarise(
     limits: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Medians per contestant, and ratios of pmio to each, with their targets. amounts: bytes that each has written."""
-    medians = {name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()}
+    medians = {
+        name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()
+    }
     ratios = []
     for phase, mine in medians["pmio"].items():
         of_others = [(name, of[phase]) for name, of in medians.items() if phase in of and name not in ("pmio", *limits)]
@@ -85,8 +94,10 @@ def print_summary(summary: Mapping[str, Any], ranks: str) -> None:
     print(f"\n{summary['pattern']}: MB/s, {ranks} together, medians")
     medians = summary["MB_per_s"]
     phases = [phase for phase in COLUMNS if any(phase in of for of in medians.values())]
-    rows = [(name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{of[phase]:.1f}" if phase in of else "" for phase in phases))
-            for name, of in medians.items()]  # fmt: skip
+    rows = [
+        (name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{of[phase]:.1f}" if phase in of else "" for phase in phases))
+        for name, of in medians.items()
+    ]
     print_table(("contestant", "MiB", *(COLUMNS[phase] for phase in phases)), rows)
     rows = [(r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r)) for r in summary["ratios"]]
     shown = 5 if any(target or word for *_, target, word in rows) else 3

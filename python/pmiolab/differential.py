@@ -41,7 +41,9 @@ class Contestant:
         self.preload = ([mpi.runtime] if pmio else []) + [places.yielding(build)]
 
     def run(self, first: int, count: int, settings: Mapping[str, str], keep: Path | None = None) -> tuple[Records, str]:
-        """Runs `count` seeds in one launch: the records, and what went wrong or ''. keep: where files and records are left."""
+        """Runs `count` seeds in one launch: the records, and what went wrong or ''. keep: where files and
+        records are left.
+        """
         scenarios = self.scenarios
         with places.temporary("differential", scenarios.work) as scratch:
             directory = keep or scratch
@@ -49,7 +51,9 @@ class Contestant:
             program = [self.program, *arguments(scenarios, directory, directory / "record", first, count)]
             program += [*([] if self.pmio else ["--reference"]), *(["--keep"] if keep else [])]
             timeout = LAUNCH_SECONDS + scenarios.seconds * count
-            ended = mpi_jobs.run(self.mpi, scenarios.ranks, program, settings=settings, preload=self.preload, timeout=timeout)
+            ended = mpi_jobs.run(
+                self.mpi, scenarios.ranks, program, settings=settings, preload=self.preload, timeout=timeout
+            )
             records = read_records(directory, scenarios.ranks)
         if ended.code is None:
             return records, ended.how
@@ -69,7 +73,10 @@ def read_records(directory: Path, ranks: int) -> Records:
 
 
 def reference_records(contestant: Contestant, first: int, count: int) -> Records:
-    """The records of a plain run, from the cache in the build directory if it has them. Ends the script if the run fails."""
+    """The records of a plain run, from the cache in the build directory if it has them.
+
+    Ends the script if the run fails.
+    """
     scenarios = contestant.scenarios
     what = contestant.program.read_bytes() + repr((contestant.mpi, list(scenarios.restrictions))).encode()
     key = hashlib.sha256(what).hexdigest()[:16]
@@ -89,7 +96,9 @@ def reference_records(contestant: Contestant, first: int, count: int) -> Records
 
 def last_lines(records: Records) -> str:
     """How far each rank came."""
-    return "\n".join(f"rank {rank} ended with: {lines[-1] if lines else 'nothing'}" for rank, lines in enumerate(records))
+    return "\n".join(
+        f"rank {rank} ended with: {lines[-1] if lines else 'nothing'}" for rank, lines in enumerate(records)
+    )
 
 
 def of_seed(records: Records, seed: int) -> Records:
@@ -98,7 +107,9 @@ def of_seed(records: Records, seed: int) -> Records:
 
 
 def first_difference(expected: Records, found: Records) -> tuple[int, int] | None:
-    """(rank, line number) of the first line that differs, at the lowest operation of all ranks; None if there is none."""
+    """(rank, line number) of the first line that differs, at the lowest operation of all ranks; None if
+    there is none.
+    """
     differences = []
     for rank, (wanted, got) in enumerate(zip(expected, found)):
         for number in range(max(len(wanted), len(got))):
@@ -119,7 +130,10 @@ def describe(expected: Records, found: Records, where: tuple[int, int]) -> str:
 
 
 def choose_mpis(build: Path, tag: str | None, reference_tag: str | None = None) -> tuple[Mpi, Mpi]:
-    """(the plain MPI, the tested one). Without a tag of its own the plain one is the newest MPICH, else the tested one."""
+    """(the plain MPI, the tested one).
+
+    Without a tag of its own the plain one is the newest MPICH, else the tested one.
+    """
     subject = mpi_libraries.choose(build, tag)
     mpis = mpi_libraries.load(build)
     mpich = sorted((mpi for mpi in mpis if mpi.tag.startswith("mpich-")), key=lambda mpi: mpi.tag)

@@ -73,7 +73,9 @@ class Bed:
         for line in Path("/proc/self/mounts").read_text().splitlines():
             if str(directory) in line or f"pmio-{self.name}-" in line:
                 yield f"mount {line}"
-        backing = subprocess.run(["losetup", "--list", "--noheadings", "--output", "BACK-INO"], capture_output=True, text=True, check=True)
+        backing = subprocess.run(
+            ["losetup", "--list", "--noheadings", "--output", "BACK-INO"], capture_output=True, text=True, check=True
+        )
         yield from (f"loop device on inode {inode}" for inode in self.loops & set(backing.stdout.split()))
         # A namespace of another testbed may have the number of one that is gone by now.
         others = set()

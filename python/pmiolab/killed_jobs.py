@@ -1,6 +1,7 @@
 """Rounds in which a job of crash_writer is killed at a random moment and recovered, and its file is checked.
 
-A round's randomness comes from its seed alone: the same seed gives the same job, and the same moment as far as timing allows.
+A round's randomness comes from its seed alone: the same seed gives the same job, and the same moment as far
+as timing allows.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Round:
         self.seed = options.seed + number
         self.random = random.Random(self.seed)
         self.program = places.test_program(options.build, "crash_writer", mpi)
-        # An Open MPI job shares a semaphore with any other job whose file has the same last component. A killed job leaves
-        # it locked, and what another test opens at that moment hangs.
+        # An Open MPI job shares a semaphore with any other job whose file has the same last component. A
+        # killed job leaves it locked, and what another test opens at that moment hangs.
         self.file, self.progress_file = scratch / f"target-{scratch.name}", scratch / "progress"
         self.progress = Progress(self.progress_file, options.ranks)
         self.logs = Path(tempfile.mkdtemp(prefix="pmio-crash-", dir=options.logs))
@@ -61,7 +62,9 @@ class Round:
     def start(self) -> subprocess.Popen:
         """Starts the job; its output goes to a file."""
         program = [self.program, *self.arguments()]
-        words = mpi_jobs.command(self.mpi, self.options.ranks, program, settings=self.settings(), preload=self.preload())
+        words = mpi_jobs.command(
+            self.mpi, self.options.ranks, program, settings=self.settings(), preload=self.preload()
+        )
         self.output = (self.scratch / "output").open("w+")
         return mpi_jobs.start(self.mpi, words, self.output)
 

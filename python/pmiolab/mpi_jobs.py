@@ -23,8 +23,8 @@ def command(
 ) -> list[str]:
     """The words that start a program on that many ranks.
 
-    The ranks, and not the launcher, have the settings in their environment and these libraries preloaded, and no other ones.
-    The wrapper stands before all that: it is no MPI program itself, strace for example.
+    The ranks, and not the launcher, have the settings in their environment and these libraries preloaded, and
+    no other ones. The wrapper stands before all that: it is no MPI program itself, strace for example.
     """
     words = [mpi.mpiexec, "-n", ranks, *wrapper, *processes.with_environment(settings or {}, preload), *program]
     return [str(word) for word in words]
@@ -61,7 +61,10 @@ def measure(mpi: Mpi, ranks: int, program: Iterable[object], *, name: str, objec
 
 
 def results(ended: Ended, *, name: str, objects: int = 1) -> list[dict]:
-    """The objects that a job has printed. Ends the script, with the name of the run, if it failed or their number is another."""
+    """The objects that a job has printed.
+
+    Ends the script, with the name of the run, if it failed or their number is another.
+    """
     found = json_objects(ended.output)
     if ended.code != 0:
         raise SystemExit(f"{name}: {ended.how}\n{ended.output}")

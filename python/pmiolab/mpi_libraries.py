@@ -68,7 +68,8 @@ def environment(mpi: Mpi) -> dict[str, str]:
     """This process's environment without pmio's settings, and with what the launcher needs; anew for each launcher."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PMIO_")}
     if mpi.family == "openmpi":
-        # There are more ranks than cores, so ranks must not spin. The options of 4.1 and 5 have different names, these have not.
+        # There are more ranks than cores, so ranks must not spin. The options of 4.1 and 5 have different
+        # names, these have not.
         env.update(
             OMPI_MCA_rmaps_base_oversubscribe="1",
             OMPI_MCA_mpi_yield_when_idle="1",

@@ -39,7 +39,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def table_of(text: str) -> Table:
     """The table of a page; empty if it has none."""
-    lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
+    lines = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
     return {cells[0]: dict(zip(lines[0], cells)) for cells in lines[2:]} if lines else {}
 
 
@@ -51,8 +55,8 @@ def main(
 ) -> int:
     """The command of a page; returns the exit code.
 
-    text_from(build): the page's text now, None without records. complaints(now, filed): where the table of the page on file
-    differs from that of a page written now.
+    text_from(build): the page's text now, None without records. complaints(now, filed): where the table of
+    the page on file differs from that of a page written now.
     """
     parser = command_line.parser(description, mpi=False)
     parser.add_argument("action", choices=("write", "check"))

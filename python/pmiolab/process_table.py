@@ -1,4 +1,6 @@
-"""What the kernel tells of processes, by their ids: who is below whom, alive, or waiting for what; and how they are killed."""
+"""What the kernel tells of processes, by their ids: who is below whom, alive, or waiting for what; and how
+they are killed.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-# What the MPI libraries share memory through. Open MPI names the semaphore of a shared file pointer by the last component of
-# the file's name alone: a killed job leaves it locked, and it stops the next job.
+# What the MPI libraries share memory through. Open MPI names the semaphore of a shared file pointer by the
+# last component of the file's name alone: a killed job leaves it locked, and it stops the next job.
 SEGMENT_PREFIXES = ("mpich_sh", "sm_segment.", "vader_segment.", "sem.OMPIO_")
 
 
@@ -66,7 +68,10 @@ def stacks(pid: int) -> str:
             pass  # it has ended
     command = ["gdb", "--batch", "-p", str(pid), "-ex", "thread apply all backtrace"]
     try:
-        return text + subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout
+        return (
+            text
+            + subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout
+        )
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         return text + f"{error}\n"
 

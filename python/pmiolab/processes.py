@@ -50,7 +50,9 @@ def start(
     output: int | IO[str] = subprocess.PIPE,
     directory: Path | str | None = None,
 ) -> subprocess.Popen:
-    """Starts the command in a session of its own: a signal to the script does not reach it half-way. End it by finish()."""
+    """Starts the command in a session of its own: a signal to the script does not reach it half-way. End
+    it by finish().
+    """
     words = [str(word) for word in command]
     process = subprocess.Popen(words, cwd=directory, env=env, text=True, errors="replace", start_new_session=True,
                                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)  # fmt: skip

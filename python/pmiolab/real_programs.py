@@ -1,7 +1,7 @@
 """Runs MPI programs plain and under `pmio run`, for the MPIs that a build directory serves.
 
-A program passes when it exits with 0 in time and leaves no log: each run has a log directory of its own, in which no job may
-be left. Plain means that nothing of pmio is preloaded.
+A program passes when it exits with 0 in time and leaves no log: each run has a log directory of its own, in
+which no job may be left. Plain means that nothing of pmio is preloaded.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def run(
     """
     libraries = ":".join(map(str, preload))
     # A rank that outlives a time-out may still write there while the directory is removed.
-    with tempfile.TemporaryDirectory(prefix="pmio-programs-", dir=places.memory(), ignore_cleanup_errors=True) as directory_of_logs:
+    with tempfile.TemporaryDirectory(
+        prefix="pmio-programs-", dir=places.memory(), ignore_cleanup_errors=True
+    ) as directory_of_logs:
         logs = Path(directory_of_logs)
         command = [mpi.mpiexec, "-n", ranks, *(["env", f"LD_PRELOAD={libraries}"] if libraries else []), *wrapper]
         if pmio:

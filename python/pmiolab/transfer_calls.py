@@ -92,7 +92,10 @@ def _call(language: Language, function: Any, step: int) -> list[str]:
 
 
 def _everywhere(language: Language, function: Any, step: int) -> list[str]:
-    """A call by all ranks. If it uses the shared pointer and is not collective, the ranks take turns: each has its place."""
+    """A call by all ranks.
+
+    If it uses the shared pointer and is not collective, the ranks take turns: each has its place.
+    """
     t, lines = function.traits, _call(language, function, step)
     if t["pointer"] != "shared":
         return [language.barrier, *lines]

@@ -1,15 +1,27 @@
 #!/usr/bin/env python3
-"""Programs in C and in the three Fortran bindings, plain and under pmio: the same answers, the same file, all bytes logged.
+"""Programs in C and in the three Fortran bindings, plain and under pmio: the same answers, the same file, all
+bytes logged.
 
-The Fortran wrapper of the MPI compiles the Fortran programs. They are left out if there is none, or none that compiles a
-binding. The test also counts which MPI functions reach pmio, and keeps that in the build directory for coverage.py.
+The Fortran wrapper of the MPI compiles the Fortran programs. They are left out if there is none, or none that
+compiles a binding. The test also counts which MPI functions reach pmio, and keeps that in the build directory
+for coverage.py.
 """
 
 import filecmp
 import subprocess
 from pathlib import Path
 
-from pmiolab import call_counter, client_records, command_line, mpi_jobs, mpi_libraries, places, real_programs, tables, transfer_calls
+from pmiolab import (
+    call_counter,
+    client_records,
+    command_line,
+    mpi_jobs,
+    mpi_libraries,
+    places,
+    real_programs,
+    tables,
+    transfer_calls,
+)
 
 SOURCES = places.ROOT / "tests" / "programs" / "bindings"
 BINDINGS = {"C": "", "mpif.h": "MPIF_H", "use mpi": "USE_MPI", "mpi_f08": "F08"}
@@ -42,7 +54,9 @@ def has_binding(mpi, binding, directory):
         return True
     compiler = fortran_compiler(mpi)
     probe = directory / "probe.F90"
-    probe.write_text('#include "binding.inc"\nprogram probe\nUSE_BINDING\nimplicit none\nINCLUDE_BINDING\nend program\n')
+    probe.write_text(
+        '#include "binding.inc"\nprogram probe\nUSE_BINDING\nimplicit none\nINCLUDE_BINDING\nend program\n'
+    )
     command = [compiler, *FLAGS, f"-DBINDING_{BINDINGS[binding]}", "-fsyntax-only", str(probe)]
     return compiler is not None and subprocess.run(command, cwd=directory, capture_output=True).returncode == 0
 
@@ -54,7 +68,9 @@ def compile_program(mpi, binding, program, directory):
         command = [mpi.mpicc, "-O1", "-I.", str(SOURCES / f"{program}.c")]
     else:
         (directory / "transfer_calls.inc").write_text(transfer_calls.fortran())
-        subprocess.run([mpi.mpicc, "-O1", "-c", str(SOURCES / "handles.c"), "-o", "handles.o"], cwd=directory, check=True)
+        subprocess.run(
+            [mpi.mpicc, "-O1", "-c", str(SOURCES / "handles.c"), "-o", "handles.o"], cwd=directory, check=True
+        )
         sources = [str(SOURCES / "record.F90"), str(SOURCES / f"{program}.F90"), "handles.o"]
         command = [fortran_compiler(mpi), *FLAGS, f"-DBINDING_{BINDINGS[binding]}", *sources]
     subprocess.run([*command, "-o", program], cwd=directory, check=True)
@@ -64,7 +80,9 @@ def compile_program(mpi, binding, program, directory):
 def differences(ranks, directory):
     """What differs between the run in directory/plain and that in directory/pmio."""
     names = ["data", *(f"record.{rank}" for rank in range(ranks))]
-    return [name for name in names if not filecmp.cmp(directory / "plain" / name, directory / "pmio" / name, shallow=False)]
+    return [
+        name for name in names if not filecmp.cmp(directory / "plain" / name, directory / "pmio" / name, shallow=False)
+    ]
 
 
 def compare(mpi, binding, program, options, directory):
@@ -73,7 +91,9 @@ def compare(mpi, binding, program, options, directory):
     logged = 0
     for kind, command in (("plain", None), ("pmio", places.pmio(options.build))):
         (directory / kind).mkdir()
-        run = real_programs.run(mpi, options.ranks, [str(binary), "data", "record"], directory=directory / kind, pmio=command)
+        run = real_programs.run(
+            mpi, options.ranks, [str(binary), "data", "record"], directory=directory / kind, pmio=command
+        )
         logged = run.logged_bytes
         if run.verdict != "pass":
             return f"{kind}: {run.verdict}\n{run.output[:2000]}", logged

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""libpmio.so, preloaded into any program, takes the runtime library of the program's own MPI, or leaves the program alone.
+"""libpmio.so, preloaded into any program, takes the runtime library of the program's own MPI, or leaves the
+program alone.
 
-It is preloaded by `pmio run`, or by LD_PRELOAD alone; then the launcher has it too. The program links MPI, stands behind a
-shell, loads its MPI later and privately as Python does, is started by another MPI's launcher, or was built with a sanitizer.
-Each has the arguments, the open files and the other preloaded libraries that it would have had.
+It is preloaded by `pmio run`, or by LD_PRELOAD alone; then the launcher has it too. The program links MPI,
+stands behind a shell, loads its MPI later and privately as Python does, is started by another MPI's launcher,
+or was built with a sanitizer. Each has the arguments, the open files and the other preloaded libraries that
+it would have had.
 """
 
 import os
@@ -97,22 +99,29 @@ class Chooser:
             self.compile("cc", "later.c", f'-DLATER="./lib{mpi.tag}.so"', "-o", f"{mpi.tag}-later")
 
     def compile(self, compiler, *words, **settings):
-        done = subprocess.run([compiler, *words], cwd=self.scratch, env={**os.environ, **settings}, capture_output=True, check=False)
+        done = subprocess.run(
+            [compiler, *words], cwd=self.scratch, env={**os.environ, **settings}, capture_output=True, check=False
+        )
         return done.returncode == 0
 
-    def expect(self, what, mpi, words, expected, *, by_run=True, logged=4, says=None, settings=(), preload=(), chosen=None, statistics=True):
+    def expect(self, what, mpi, words, expected, *, by_run=True, logged=4, says=None, settings=(), preload=(),
+               chosen=None, statistics=True):  # fmt: skip
         """Runs by `pmio run`, or by LD_PRELOAD, which is then in the launcher's environment too."""
-        more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings]} if by_run else {}
-        if not by_run:
-            more["settings"] = {"LD_PRELOAD": ":".join(map(str, [*preload, self.preloaded])), **dict(s.split("=", 1) for s in settings)}
-        run = real_programs.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, preload=preload if by_run else (), **more)
+        if by_run:
+            more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings], "preload": preload}
+        else:
+            libraries = ":".join(map(str, [*preload, self.preloaded]))
+            more = {"settings": {"LD_PRELOAD": libraries, **dict(setting.split("=", 1) for setting in settings)}}
+        run = real_programs.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, **more)
         lines = [line for line in run.output.splitlines() if not line.startswith("pmio:")]
         told = [line for line in run.output.splitlines() if line.startswith("pmio: the program runs without the log")]
         good = run.verdict == "pass" and lines == [expected] and run.logged_bytes == logged
         good = good and (says in told[0] if says and told else not says and not told)
         print(f"{mpi.tag}, {what}: {'as expected' if good else 'wrong'}")
         if not good:
-            self.wrong.append(f"{mpi.tag}, {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}\n  instead of {expected}")
+            self.wrong.append(
+                f"{mpi.tag}, {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}\n  instead of {expected}"
+            )
 
     def check(self, mpi):
         name, runtime = mpi.tag, mpi.runtime.name
@@ -121,10 +130,15 @@ class Chooser:
         self.expect("alone", mpi, [f"./{name}", "argument"], f"{runtime}|./{name}|argument")
         self.expect("behind a shell", mpi, behind, f"{runtime}|{told}", preload=[self.other])
         self.expect("by LD_PRELOAD", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False)
-        self.expect("by LD_PRELOAD, behind a shell", mpi, behind, f"{runtime}|{told}", by_run=False, preload=[self.other])
+        self.expect(
+            "by LD_PRELOAD, behind a shell", mpi, behind, f"{runtime}|{told}", by_run=False, preload=[self.other]
+        )
         self.expect("loads its MPI later", mpi, [f"./{name}-later"], f"{runtime}|./{name}-later", by_run=False)
-        self.expect("off", mpi, [f"./{name}"], f"none|./{name}", by_run=False, logged=0, settings=["PMIO_MODE=Off"], statistics=False)
-        self.expect("and the runtime itself", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False, preload=[mpi.runtime])
+        off = {"logged": 0, "settings": ["PMIO_MODE=Off"], "statistics": False}
+        self.expect("off", mpi, [f"./{name}"], f"none|./{name}", by_run=False, **off)
+        self.expect(
+            "and the runtime itself", mpi, [f"./{name}"], f"{runtime}|./{name}", by_run=False, preload=[mpi.runtime]
+        )
         self.expect("and another libpmio.so", mpi, [f"./{name}"], f"{runtime}|./{name}", preload=[self.installed])
         for other in {other.family: other for other in self.mpis if other.family != mpi.family}.values():
             more = {"logged": 0, "says": f"runtime library {other.tag}", "chosen": other}
@@ -140,15 +154,22 @@ class Chooser:
         return real_programs.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
 
     def check_mixed(self, mpi):
-        """A rank with pmio off, or without a fitting runtime library, makes the others log nothing; they do not wait for it."""
-        for what, words in (("off", "env PMIO_MODE=off"), ("without a runtime library", f"env LD_PRELOAD={self.alone}")):
+        """A rank with pmio off, or without a fitting runtime library, makes the others log nothing; they
+        do not wait for it.
+        """
+        for what, words in (
+            ("off", "env PMIO_MODE=off"),
+            ("without a runtime library", f"env LD_PRELOAD={self.alone}"),
+        ):
             run = self.run_mixed(mpi, words, timeout=60)
             # The launcher may mix the ranks' lines.
             expected = sorted(f"{mpi.runtime.name}none" + f"|./{mpi.tag}\n" * 2)
             good = run.verdict == "pass" and sorted(run.output) == expected and run.logged_bytes == 0
             print(f"{mpi.tag}, a rank {what}: {'as expected' if good else 'wrong'}")
             if not good:
-                self.wrong.append(f"{mpi.tag}, a rank {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}")
+                self.wrong.append(
+                    f"{mpi.tag}, a rank {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}"
+                )
 
     def check_waiting(self, mpi):
         """The others wait for a rank without libpmio.so that does nothing after MPI_Init, and say so."""
@@ -167,15 +188,30 @@ class Chooser:
                 quiet = [f"{key}={value}" for key, value in QUIET.items()]
                 plain = real_programs.run(mpi, 1, ["env", *quiet, "./sanitized"], directory=self.scratch, timeout=60)
                 if plain.verdict == "pass":
-                    self.expect(f"{compiler} -fsanitize={sanitizer}", mpi, ["./sanitized"], f"{mpi.runtime.name}|./sanitized", settings=quiet)
+                    self.expect(
+                        f"{compiler} -fsanitize={sanitizer}",
+                        mpi,
+                        ["./sanitized"],
+                        f"{mpi.runtime.name}|./sanitized",
+                        settings=quiet,
+                    )
         self.compile(mpi.mpicc, "-fsanitize=address", "program.c", "-o", "sanitized")
-        self.expect("sanitized, by LD_PRELOAD", mpi, ["./sanitized"], f"{mpi.runtime.name}|./sanitized", by_run=False, settings=quiet)
+        self.expect(
+            "sanitized, by LD_PRELOAD",
+            mpi,
+            ["./sanitized"],
+            f"{mpi.runtime.name}|./sanitized",
+            by_run=False,
+            settings=quiet,
+        )
 
     def check_exports(self):
         """libpmio.so exports what a runtime library exports, except the functions that it calls there itself."""
         before = exported(self.preloaded)
         for mpi in self.mpis:
-            if lacking := {name for name in exported(mpi.runtime) - before if not name.startswith(("pmio_loaded", "pmio_program_"))}:
+            if lacking := {
+                name for name in exported(mpi.runtime) - before if not name.startswith(("pmio_loaded", "pmio_program_"))
+            }:
                 self.wrong.append(f"libpmio.so does not export {sorted(lacking)}, which {mpi.runtime.name} does")
 
     def check_needs(self):
@@ -188,7 +224,9 @@ class Chooser:
     def check_others(self):
         """A program without MPI gets libpmio.so and nothing with it."""
         maps = ["grep", "-oE", "/[^ ]*(libpmio|libstdc|libpmem)[^ ]*", "/proc/self/maps"]
-        done = subprocess.run(maps, env={**os.environ, "LD_PRELOAD": str(self.preloaded)}, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            maps, env={**os.environ, "LD_PRELOAD": str(self.preloaded)}, capture_output=True, text=True, check=True
+        )
         if set(done.stdout.split()) != {str(self.preloaded)} or done.stderr:
             self.wrong.append(f"a program without MPI: {done}")
 

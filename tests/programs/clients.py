@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: the files are the same, and the data went through the log.
+"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: the files are the same, and the data went
+through the log.
 
-What the programs read back is right, and the hints that they report are the same except pmio's own. The programs are in
-clients/, see client.h. The result of each case is kept in the build directory for clients_page.py.
+What the programs read back is right, and the hints that they report are the same except pmio's own. The
+programs are in clients/, see client.h. The result of each case is kept in the build directory for
+clients_page.py.
 """
 
 import filecmp
@@ -29,13 +31,16 @@ class Client:
 CLIENTS = {
     "kernels": Client(("kernels", "hints")),
     "hdf5": Client(
-        ("hdf5", "olam"), {"mpich-4": "hdf5-mpich", "openmpi-4": "hdf5-openmpi"},
+        ("hdf5", "olam"),
+        {"mpich-4": "hdf5-mpich", "openmpi-4": "hdf5-openmpi"},
         undetermined=("deflate", "space-page", "space-aggregated-persist"),
     ),
     "pnetcdf": Client(("pnetcdf",), {"openmpi-4": "pnetcdf"}, {"mpich-5": "build-pnetcdf"}),
     "petsc": Client(("petsc",), {"openmpi-4": "PETSc"}),
-    "netcdf": Client(("netcdf",), {"openmpi-4": "netcdf-pnetcdf"}, headers="netcdf/pnetcdf/include", undetermined=("deflate",)),
-}  # fmt: skip
+    "netcdf": Client(
+        ("netcdf",), {"openmpi-4": "netcdf-pnetcdf"}, headers="netcdf/pnetcdf/include", undetermined=("deflate",)
+    ),
+}
 
 
 @dataclass
@@ -112,7 +117,9 @@ def hint_complaint(plain, under):
 def run_program(mpi, binary, options, directory, pmio):
     """How many bytes it logged."""
     directory.mkdir()
-    return real_programs.run_or_end(binary.name, mpi, options.ranks, [binary], directory=directory, pmio=pmio).logged_bytes
+    return real_programs.run_or_end(
+        binary.name, mpi, options.ranks, [binary], directory=directory, pmio=pmio
+    ).logged_bytes
 
 
 def compare(client, mpi, program, options, scratch):

@@ -9,7 +9,8 @@ import subprocess
 
 from pmiolab import checks, command_line, mpi_libraries, places
 
-NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUNTIME", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT", "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]
+NOT_HINTS = ["PMIO_RUN_COMMAND", "PMIO_RUNTIME", "PMIO_REGISTRY", "PMIO_RECOVER_SECONDS", "PMIO_RECOVER_WAIT",
+             "PMIO_HINTS", "PMIO_MPICC", "PMIO_TESTBED"]  # fmt: skip
 MISUSED = [
     ("--force",),
     ("--user", "root"),
@@ -22,8 +23,15 @@ MISUSED = [
     ("--lost-nodes", "--file", "x", "--dry-run"),
     ("--all", "--dir", "logs"),
 ]
-USED = [(), ("--file", "x", "--force"), ("--file", "x", "--lost-nodes"), ("--all",), ("--all", "--file", "x", "--force", "--dry-run"),
-    ("--file", "x", "--to", "copy"), ("--wait", "5")]
+USED = [
+    (),
+    ("--file", "x", "--force"),
+    ("--file", "x", "--lost-nodes"),
+    ("--all",),
+    ("--all", "--file", "x", "--force", "--dry-run"),
+    ("--file", "x", "--to", "copy"),
+    ("--wait", "5"),
+]
 PROJECT = """\
 project(wrappers NONE)
 set(PMIO_MPICC "" CACHE STRING "")
@@ -44,7 +52,9 @@ class Command:
         env = {name: value for name, value in os.environ.items() if not name.startswith("PMIO_")}
         env.update({"PMIO_DIR": str(self.scratch / "logs"), "PMIO_REGISTRY": str(self.scratch), **settings})
         command = [str(word) for word in (pmio or self.pmio, *words)]
-        return subprocess.run(command, cwd=self.scratch, env=env, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            command, cwd=self.scratch, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
 
     def findings(self, **more):
         return json.loads(self.run("doctor", "--json", **more).stdout)["findings"]
@@ -65,7 +75,12 @@ def check_discard(command):
     notes.mkdir(mode=0o700)
     note = notes / "job-00000000000000ab"
     note.write_text(f"{command.scratch}/gone\n")
-    for words, code, said in ((("xyz",), 1, "is no job"), (("ab",), 1, "no log of job"), (("ab", "--yes"), 0, "is removed"), ((), 2, "required")):
+    for words, code, said in (
+        (("xyz",), 1, "is no job"),
+        (("ab",), 1, "no log of job"),
+        (("ab", "--yes"), 0, "is removed"),
+        ((), 2, "required"),
+    ):
         done = command.run("discard", *words)
         assert done.returncode == code and said in done.stdout + done.stderr, (words, done)
         assert note.exists() == (words != ("ab", "--yes") and code != 2), words
@@ -116,9 +131,17 @@ def check_run(command):
     ):
         done = command.run("run", *words, **settings)
         ran = done.stdout == "ran\n"
-        assert done.returncode == code and said in done.stderr and bool(said) == bool(done.stderr), (words, settings, done)
+        assert done.returncode == code and said in done.stderr and bool(said) == bool(done.stderr), (
+            words,
+            settings,
+            done,
+        )
         assert ran == (code == 7 and words[-1] != "./static"), (words, settings, done)
-    for words, settings in ((program, {"PMIO_LOGSIZE": "1G"}), (("--", "flux", "run"), {}), (("--mpi", "none-1", *program), {})):
+    for words, settings in (
+        (program, {"PMIO_LOGSIZE": "1G"}),
+        (("--", "flux", "run"), {}),
+        (("--mpi", "none-1", *program), {}),
+    ):
         done = command.run("run", *words, PMIX_RANK="1", **settings)
         assert done.returncode == 2 and not done.stderr, f"the second rank speaks too: {done}"
 
@@ -130,7 +153,14 @@ def check_program(command):
         text = f'char const pmio_version_text[] = "$Id: PnetCDF library version {version} of today $";\n'
         (command.scratch / "pnetcdf.c").write_text(text)
         library = ("-shared", "-fPIC", "-Wl,-soname,libpnetcdf.so.9", "pnetcdf.c", "-o", "libpnetcdf.so.9")
-        program = ("-Wl,--no-as-needed", "empty.c", "./libpnetcdf.so.9", "-Wl,-rpath," + str(command.scratch), "-o", "loads")
+        program = (
+            "-Wl,--no-as-needed",
+            "empty.c",
+            "./libpnetcdf.so.9",
+            "-Wl,-rpath," + str(command.scratch),
+            "-o",
+            "loads",
+        )
         for words in (library, program):
             subprocess.run(["cc", *words], cwd=command.scratch, check=True)
         for settings, expected in (({}, past), ({"PNETCDF_HINTS": "nc_driver=mpiio"}, False)):
@@ -148,11 +178,15 @@ def check_site_file(command):
     site.write_text("pmio_dir = /site/$SITE_TEST\npmio_log_size = lots\n")
     settings = {"PMIO_CONFIG": str(site), "SITE_TEST": "17"}
     done = command.run("run", "--", "sh", "-c", "echo $PMIO_DIR", **settings)
-    assert done.returncode == 0 and done.stderr.count(f"{site}:2: ") == 1 and str(command.scratch / "logs") in done.stdout, done
+    assert (
+        done.returncode == 0 and done.stderr.count(f"{site}:2: ") == 1 and str(command.scratch / "logs") in done.stdout
+    ), done
     assert any(f"{site}:2: " in finding["what"] for finding in command.findings(**settings))
     env = {**os.environ, **settings}
     env.pop("PMIO_DIR", None)
-    told = subprocess.run([command.pmio, "inspect", "--help"], env=env, capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [command.pmio, "inspect", "--help"], env=env, capture_output=True, text=True, check=True
+    ).stdout
     assert "/site/17" in told, told
     assert any("PMIO_CONFIG" in finding["what"] for finding in command.findings(PMIO_CONFIG="/gone"))
 
@@ -162,10 +196,18 @@ def check_updated_mpi(command):
     for folder in ("bin", "lib"):
         (command.scratch / folder).mkdir()
     shutil.copy(command.pmio, command.scratch / "bin")
-    entry = {"tag": "mpich-4.0.2", "family": "mpich", "version": "4.0.2", "library": "/gone/libmpi.so", "prefix": "/gone"}
+    entry = {
+        "tag": "mpich-4.0.2",
+        "family": "mpich",
+        "version": "4.0.2",
+        "library": "/gone/libmpi.so",
+        "prefix": "/gone",
+    }
     (command.scratch / "lib" / "pmio-mpi.json").write_text(json.dumps([{**entry, "runtime": "libpmio-mpich-4.0.2.so"}]))
     (command.scratch / "lib" / "libpmio-mpich-4.0.2.so").touch()
-    [finding] = [each for each in command.findings(pmio=command.scratch / "bin" / "pmio") if "/gone/libmpi.so" in each["what"]]
+    [finding] = [
+        each for each in command.findings(pmio=command.scratch / "bin" / "pmio") if "/gone/libmpi.so" in each["what"]
+    ]
     assert "cmake --fresh" in finding["remedy"], finding
 
 
@@ -183,7 +225,9 @@ def check_logout(command):
     shutil.copy(command.pmio, command.scratch / "bin")
     pmio = command.scratch / "bin" / "pmio"
     path = f"{command.scratch}:{os.environ['PATH']}"
-    for user, place, removes in itertools.product((65534, 0), ("/dev/shm/pmio-test", "/tmp/pmio-test"), ("true", "false")):
+    for user, place, removes in itertools.product(
+        (65534, 0), ("/dev/shm/pmio-test", "/tmp/pmio-test"), ("true", "false")
+    ):
         words = ("--reuid", user, "--regid", user, "--clear-groups", pmio, "doctor", "--json")
         done = command.run(*words, pmio="setpriv", PATH=path, PMIO_DIR=place, REMOVES=removes)
         told = [finding for finding in json.loads(done.stdout)["findings"] if "log out" in finding["what"]]
@@ -211,7 +255,12 @@ def check_slurm_script(scratch):
     ):
         (scratch / "said").write_text("")
         fake(scratch / "pmio", script)
-        env = {**os.environ, "PATH": f"{scratch}:{os.environ['PATH']}", "PMIO": str(scratch / "pmio"), "SAID": str(scratch / "said")}
+        env = {
+            **os.environ,
+            "PATH": f"{scratch}:{os.environ['PATH']}",
+            "PMIO": str(scratch / "pmio"),
+            "SAID": str(scratch / "said"),
+        }
         env.update({"SLURM_JOB_UID": "1000", "PMIO_RECOVER_SECONDS": "1"})
         done = subprocess.run([places.ROOT / "contrib" / "slurm" / "pmio-recover.sh"], env=env, check=False, timeout=60)
         found = (scratch / "said").read_text()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Parallel h5py plain and under pmio: what is read back is right, and h5diff finds the two files equal.
 
-Two plain runs differ in bytes, since HDF5 places its metadata by timing; hence h5diff. Runs the Debian package's parallel
-h5py, which is built with Open MPI.
+Two plain runs differ in bytes, since HDF5 places its metadata by timing; hence h5diff. Runs the Debian
+package's parallel h5py, which is built with Open MPI.
 """
 
 import shutil
@@ -16,7 +16,9 @@ WRITER = places.ROOT / "tests" / "programs" / "h5py_writer.py"
 def write(mpi, ranks, path, pmio):
     """How many bytes it logged."""
     command = [places.SYSTEM_PYTHON, WRITER, path.name]
-    return real_programs.run_or_end("h5py", mpi, ranks, command, directory=path.parent, pmio=pmio, timeout=200, logs=True).logged_bytes
+    return real_programs.run_or_end(
+        "h5py", mpi, ranks, command, directory=path.parent, pmio=pmio, timeout=200, logs=True
+    ).logged_bytes
 
 
 def main():
@@ -24,7 +26,9 @@ def main():
     command_line.add_ranks(parser)
     command_line.add_plain_only(parser)
     options = parser.parse_args()
-    installed = subprocess.run([places.SYSTEM_PYTHON, "-c", "import h5py._debian_h5py_mpi, mpi4py"], capture_output=True, check=False)
+    installed = subprocess.run(
+        [places.SYSTEM_PYTHON, "-c", "import h5py._debian_h5py_mpi, mpi4py"], capture_output=True, check=False
+    )
     if installed.returncode != 0 or not shutil.which("h5diff"):
         checks.skip("parallel h5py or h5diff is not installed")
     mpi = mpi_libraries.choose_of_distribution(options.build, "h5py")
@@ -34,7 +38,9 @@ def main():
         write(mpi, options.ranks, plain, None)
         logged = write(mpi, options.ranks, under, pmio)
         sizes = plain.stat().st_size, under.stat().st_size
-        difference = subprocess.run(["h5diff", "-v", str(plain), str(under)], capture_output=True, text=True, check=False)
+        difference = subprocess.run(
+            ["h5diff", "-v", str(plain), str(under)], capture_output=True, text=True, check=False
+        )
     verdict = "equal" if difference.returncode == 0 else "DIFFERENT"
     tables.print_table(
         ("program", "ranks", "bytes plain", "bytes pmio", "bytes logged", "h5diff"),

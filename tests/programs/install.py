@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What `cmake --install` installs works, also after it was moved; so does the content of the Debian package.
 
-Installs into an empty prefix and moves it. From there it runs a program under `pmio run`, builds one that uses the C API by
-pkg-config and by find_package, renders the manual pages, follows the documents' links and evaluates the environment modules.
-Then it builds the Debian package.
+Installs into an empty prefix and moves it. From there it runs a program under `pmio run`, builds one that
+uses the C API by pkg-config and by find_package, renders the manual pages, follows the documents' links and
+evaluates the environment modules. Then it builds the Debian package.
 """
 
 import os
@@ -95,9 +95,13 @@ def by_pkg_config(mpi, prefix, scratch):
 def by_find_package(mpi, prefix, scratch):
     (scratch / "CMakeLists.txt").write_text(PROJECT % {"tag": mpi.tag})
     build = scratch / "by-find-package"
-    printed = words("cmake", "-S", scratch, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={mpi.mpicc}")
+    printed = words(
+        "cmake", "-S", scratch, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={mpi.mpicc}"
+    )
     [runtime] = prefix.rglob(mpi.runtime.name)
-    assert re.search(rf"runtimes .*{re.escape(mpi.tag)}.* in {re.escape(str(runtime.parent))}$", printed, re.MULTILINE), printed
+    assert re.search(
+        rf"runtimes .*{re.escape(mpi.tag)}.* in {re.escape(str(runtime.parent))}$", printed, re.MULTILINE
+    ), printed
     words("cmake", "--build", build)
     return build / "program"
 
@@ -134,12 +138,19 @@ def check_manuals(prefix, pmio):
         listed = re.findall(r"^\.TP\n\\fB([^\\]*)", (man / page).read_text().replace(r"\-", "-"), re.MULTILINE)
         for command in commands:
             for option in re.findall(r"--[a-z][a-z-]*", words(pmio, command, "--help").replace("--help", "")):
-                assert option in listed, f"pmio {command} has {option}, which docs/man/{Path(page).name}.md does not list"
+                assert option in listed, (
+                    f"pmio {command} has {option}, which docs/man/{Path(page).name}.md does not list"
+                )
     if not shutil.which("man"):
         return "not rendered, there is no man"
     for page in sorted(man.glob("man*/*")):
-        done = subprocess.run(["man", "--warnings", "-l", str(page)], env=dict(os.environ, MANWIDTH="100", LC_ALL="C.UTF-8"),
-                              capture_output=True, text=True, check=True)  # fmt: skip
+        done = subprocess.run(
+            ["man", "--warnings", "-l", str(page)],
+            env=dict(os.environ, MANWIDTH="100", LC_ALL="C.UTF-8"),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert not done.stderr, done.stderr
         assert "NAME" in done.stdout and "SEE ALSO" in done.stdout, done.stdout
     return "rendered without warnings"
@@ -152,22 +163,41 @@ def check_links(prefix):
     assert documents / "README.md" in pages, pages
     for page in pages:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
-            assert "://" in link or (page.parent / link).exists(), f"{page.relative_to(documents)} links to {link}, which is not installed"
+            assert "://" in link or (page.parent / link).exists(), (
+                f"{page.relative_to(documents)} links to {link}, which is not installed"
+            )
     return f"{len(pages)} pages"
 
 
 def check_site_file(mpi, prefix, scratch, pmio):
-    """etc/pmio.conf of the prefix, wherever that is: it turns pmio off, and a wrong line keeps no program from running."""
+    """etc/pmio.conf of the prefix, wherever that is: it turns pmio off, and a wrong line keeps no program
+    from running.
+    """
     site = prefix / "etc" / "pmio.conf"
     site.parent.mkdir()
     both = 2 * 4  # bytes that the ranks write
-    for text, logged in (("programs_off = pl?in", 0), ("file_systems_off = *", 0), ("pmio_mode = OFF", 0), ("nonsense", both)):
+    for text, logged in (
+        ("programs_off = pl?in", 0),
+        ("file_systems_off = *", 0),
+        ("pmio_mode = OFF", 0),
+        ("nonsense", both),
+    ):
         site.write_text(f"# ours\n{text}\n")
-        run = real_programs.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True)
+        run = real_programs.run(
+            mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True
+        )
         assert run.passed and run.logged_bytes == logged, f"{text}: {run.logged_bytes} bytes logged, {run.output}"
         assert run.output.count(f"{site}:2: ") == (text == "nonsense"), run.output
-    overridden = real_programs.run(mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True,
-                             wrapper=["env", f"PMIO_CONFIG={scratch / 'none.conf'}"])  # fmt: skip
+    overridden = real_programs.run(
+        mpi,
+        2,
+        [str(scratch / "plain")],
+        directory=scratch,
+        pmio=pmio,
+        timeout=60,
+        statistics=True,
+        wrapper=["env", f"PMIO_CONFIG={scratch / 'none.conf'}"],
+    )
     assert overridden.passed and overridden.logged_bytes == both and "none.conf" in overridden.output, overridden.output
     shutil.rmtree(site.parent)
     return "counts in the prefix"
@@ -176,7 +206,9 @@ def check_site_file(mpi, prefix, scratch, pmio):
 def check_task_prolog(prefix):
     script = prefix / "share" / "pmio" / "slurm" / "pmio-on.sh"
     [library] = prefix.rglob("libpmio.so")
-    plain = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PMIO_MODE", "PMIO_LIBRARY")}
+    plain = {
+        name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PMIO_MODE", "PMIO_LIBRARY")
+    }
     for settings, printed in (
         ({}, f"export LD_PRELOAD={library}\n"),
         ({"LD_PRELOAD": "/other.so"}, f"export LD_PRELOAD=/other.so:{library}\n"),
@@ -206,7 +238,9 @@ def check_module(prefix, scratch, interpreter, prelude, file):
         return f"not loaded, there is no {interpreter}"
     script = scratch / f"load-{interpreter}"
     script.write_text(prelude)
-    changes = dict(line.split("=") for line in words(interpreter, script, file, env=dict(os.environ, MANPATH="/")).splitlines())
+    changes = dict(
+        line.split("=") for line in words(interpreter, script, file, env=dict(os.environ, MANPATH="/")).splitlines()
+    )
     directories = {name: Path(value).resolve() for name, value in changes.items()}
     if file.parent.name == "pmio-on":
         assert list(directories) == ["LD_PRELOAD"] and directories["LD_PRELOAD"].is_file(), directories

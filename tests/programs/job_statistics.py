@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What `pmio run --stats` and `pmio stats` tell is true.
 
-Times are compared with the program's own clock, system calls with strace. Files that are not logged have a reason, and killed
-jobs are shown as such.
+Times are compared with the program's own clock, system calls with strace. Files that are not logged have a
+reason, and killed jobs are shown as such.
 """
 
 import json
@@ -84,16 +84,25 @@ class Statistics:
         """Runs a job with a log directory of its own; how it ended, and what it printed."""
         shutil.rmtree(self.logs, ignore_errors=True)
         env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.scratch), **settings}
-        command = [self.mpi.mpiexec, "-n", ranks, *wrapper, self.pmio, "run", "--dir", self.logs, "--stats", "--", self.scratch / "program", *words]
+        pmio = [self.pmio, "run", "--dir", self.logs, "--stats", "--"]
+        command = [self.mpi.mpiexec, "-n", ranks, *wrapper, *pmio, self.scratch / "program", *words]
         done = subprocess.run(
-            [str(word) for word in command], cwd=self.scratch, env=env, capture_output=True, text=True, timeout=120, check=False
+            [str(word) for word in command],
+            cwd=self.scratch,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         for line in done.stderr.splitlines():
             assert not line.startswith("pmio:") or len(line) <= 80, f"too wide: {line}"
         return done
 
     def told(self, *words):
-        done = subprocess.run([self.pmio, "stats", "--dir", self.logs, *words], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [self.pmio, "stats", "--dir", self.logs, *words], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done
         return done.stdout
 
@@ -124,7 +133,11 @@ def check_system_calls(statistics):
     if done.returncode != 0 and "ptrace" in done.stderr:
         return
     assert done.returncode == 0, done
-    calls = [line for line in trace.read_text().splitlines() if re.search(r"write(64|v|v2)?\(|write(64|v|v2)? resumed", line) and "unfinished" not in line]
+    calls = [
+        line
+        for line in trace.read_text().splitlines()
+        if re.search(r"write(64|v|v2)?\(|write(64|v|v2)? resumed", line) and "unfinished" not in line
+    ]
     total = json.loads(statistics.told("--json"))["total"]
     counted = sum(total[f"target_writes_{size}"] for size in ("1k", "1m", "large"))
     assert counted == len(calls) > 0, f"{counted} counted, {len(calls)} traced"
@@ -132,7 +145,15 @@ def check_system_calls(statistics):
 
 def check_files(statistics):
     for settings, lines in (
-        ({}, ["pmio: 1 file logged, 3 not:", "pmio:   off.dat (pmio_mode=off)", "pmio:   seq.dat (MPI_MODE_SEQUENTIAL)", "pmio:   x.dat (atomic mode)"]),
+        (
+            {},
+            [
+                "pmio: 1 file logged, 3 not:",
+                "pmio:   off.dat (pmio_mode=off)",
+                "pmio:   seq.dat (MPI_MODE_SEQUENTIAL)",
+                "pmio:   x.dat (atomic mode)",
+            ],
+        ),
         ({"PMIO_MODE": "off"}, ["pmio: 0 files logged, 4 not:", "pmio:   log.dat (PMIO_MODE=off)"]),
     ):
         done = statistics.run("files", ranks=2, **settings)
@@ -150,7 +171,12 @@ def check_jobs(statistics):
     [job] = json.loads(statistics.told("--list", "--json"))["jobs"]
     assert job["state"] == "killed" and job["bytes_in_log"] == 4 and not job["ranks"], job
     assert " killed  program\n" in statistics.told("--list")
-    subprocess.run([statistics.pmio, "recover", "--dir", statistics.logs], env={**os.environ, "PMIO_REGISTRY": str(statistics.scratch)}, check=True, capture_output=True)
+    subprocess.run(
+        [statistics.pmio, "recover", "--dir", statistics.logs],
+        env={**os.environ, "PMIO_REGISTRY": str(statistics.scratch)},
+        check=True,
+        capture_output=True,
+    )
     assert "not there any more" in statistics.told()
     statistics.run("exit")
     [job] = json.loads(statistics.told("--list", "--json"))["jobs"]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """mpi4py's own tests of MPI-IO under pmio: none may fail that passes without it.
 
-Python loads its MPI so that a preloaded library cannot see it. mpi4py is taken from the virtual environment of an MPI's wheel,
-its tests from its source package; scripts/setup gets both, and without them this test is skipped.
+Python loads its MPI so that a preloaded library cannot see it. mpi4py is taken from the virtual environment
+of an MPI's wheel, its tests from its source package; scripts/setup gets both, and without them this test is
+skipped.
 """
 
 import os
@@ -30,7 +31,9 @@ def run_tests(mpi, python, ranks, options, pmio):
     """(the run, the names of the tests that failed on any rank)."""
     program = [python, str(options.sources / "main.py"), *(word for name in MODULES for word in ("-i", name))]
     quiet = places.yielding(options.build)  # there are more ranks than cores, so ranks must not spin
-    run = real_programs.run(mpi, ranks, program, directory=options.sources, pmio=pmio, timeout=options.timeout, preload=[quiet])
+    run = real_programs.run(
+        mpi, ranks, program, directory=options.sources, pmio=pmio, timeout=options.timeout, preload=[quiet]
+    )
     return run, set(re.findall(r"^(?:FAIL|ERROR): (\S+ \(\S+\))", run.output, re.MULTILINE))
 
 

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Profilers beside pmio: what two kinds of them count of a program.
 
-They are preloaded before and after pmio, on both sides of it at once, and as `pmio run` puts them: before pmio by default,
-after it with --outermost. Before pmio (nearer to the program) a tool must count what it counts without pmio. After it (nearer
-to the library) it counts what pmio hands on: all of opening and closing, and nothing that was logged; everything with
-PMIO_MODE=off. A tool that looks at pwrite sees in both places what pmio writes to the file.
+They are preloaded before and after pmio, on both sides of it at once, and as `pmio run` puts them: before
+pmio by default, after it with --outermost. Before pmio (nearer to the program) a tool must count what it
+counts without pmio. After it (nearer to the library) it counts what pmio hands on: all of opening and
+closing, and nothing that was logged; everything with PMIO_MODE=off. A tool that looks at pwrite sees in both
+places what pmio writes to the file.
 """
 
 from pmiolab import call_counter, checks, command_line, mpi_jobs, mpi_libraries, places
 
 # Each of these calls of the program reaches the library.
 ALWAYS_HANDED_ON = ("Init", "Finalize", "File_open", "File_close", "File_delete")
-LOGGED = ("File_write_all", "File_read_at_all", "File_iwrite_at", "File_iread_at", "File_write_ordered", "File_set_view")
+LOGGED = ("File_write_all", "File_read_at_all", "File_iwrite_at", "File_iread_at", "File_write_ordered",
+          "File_set_view")  # fmt: skip
 
 
 def count(mpi, options, tool, preload, directory, settings=None, launch=()):
@@ -70,7 +72,9 @@ class Stack:
         }
         below = {
             "after pmio": self.count(tool, "after", ["pmio", tool]),
-            "under pmio run --outermost": self.count(tool, "outermost", [tool], launch=[*self.pmio, "--outermost", "--"]),
+            "under pmio run --outermost": self.count(
+                tool, "outermost", [tool], launch=[*self.pmio, "--outermost", "--"]
+            ),
         }
         # Not the other way round: pmpi calls PMPI_X, which would again be the wrapper's if the wrapper came first.
         both = self.count(tool, "both", ["pmpi", "pmio", "wrapper"])

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What pmio does at the start of a program, by its system calls.
 
-If the program opens no file, pmio leaves nothing and looks for nothing. If it opens one, no call waits for long. The kernel
-waits for an RCU grace period, 3 to 30 ms, if a process of several threads makes its table of descriptors grow or registers
-for membarrier(2). dlopen of a library that is not there searches all directories.
+If the program opens no file, pmio leaves nothing and looks for nothing. If it opens one, no call waits for
+long. The kernel waits for an RCU grace period, 3 to 30 ms, if a process of several threads makes its table of
+descriptors grow or registers for membarrier(2). dlopen of a library that is not there searches all
+directories.
 """
 
 import re
@@ -40,7 +41,15 @@ class Traced:
         wrapper = ("strace", "-f", "-qq", "-o", trace, "-e", f"trace={CALLS}")
         command = [mpi.mpiexec, "-n", 1, pmio, "run", "--dir", self.logs, "--", *wrapper, scratch / "program", *words]
         env = {**mpi_libraries.environment(mpi), "PMIO_REGISTRY": str(self.registry)}
-        done = subprocess.run([str(word) for word in command], cwd=scratch, env=env, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=scratch,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         if done.returncode != 0 and "ptrace" in done.stderr:
             checks.skip(f"strace may not trace: {done.stderr}")
         assert done.returncode == 0, done
@@ -52,7 +61,9 @@ class Traced:
         return self.calls[first:]
 
     def grow_table(self):
-        asked = ((int(match[1]), call) for call in self.with_threads() if (match := re.search(r"F_DUPFD\w*, (\d+)", call)))
+        asked = (
+            (int(match[1]), call) for call in self.with_threads() if (match := re.search(r"F_DUPFD\w*, (\d+)", call))
+        )
         return [call for least, call in asked if least >= SMALLEST_TABLE]
 
 

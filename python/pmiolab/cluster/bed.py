@@ -20,15 +20,21 @@ def require_root() -> None:
 def check(kind: str, local_size: str = "") -> None:
     """TestbedError with the reason if there can be no testbed here."""
     require_root()
-    require_commands(["ip", "tc", "ss", "nsenter", "unshare", "losetup"], "install iproute2 and util-linux with scripts/setup")
+    require_commands(
+        ["ip", "tc", "ss", "nsenter", "unshare", "losetup"], "install iproute2 and util-linux with scripts/setup"
+    )
     try:
         run("unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt")
     except TestbedError as error:
-        raise TestbedError(f"no namespaces or mounts are allowed here ({error}); a container needs --privileged") from None
+        raise TestbedError(
+            f"no namespaces or mounts are allowed here ({error}); a container needs --privileged"
+        ) from None
     if kind != "none" and not os.path.exists("/dev/fuse"):
         raise TestbedError("there is no /dev/fuse, which the file system's clients need; load the module fuse")
     if local_size and not os.path.exists("/dev/loop-control"):
-        raise TestbedError("there are no loop devices, which /mnt/local needs; load the module loop, or leave --local out")
+        raise TestbedError(
+            "there are no loop devices, which /mnt/local needs; load the module loop, or leave --local out"
+        )
     file_system.check(kind)
 
 

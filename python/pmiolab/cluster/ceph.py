@@ -52,7 +52,9 @@ OSD_BYTES = 6 << 30  # of a sparse file
 
 def check() -> None:
     """TestbedError if Ceph is not installed."""
-    require_commands(["ceph-mon", "ceph-mgr", "ceph-mds", "ceph-osd", "ceph-fuse", "ceph"], "install Ceph with testbed/setup-ceph")
+    require_commands(
+        ["ceph-mon", "ceph-mgr", "ceph-mds", "ceph-osd", "ceph-fuse", "ceph"], "install Ceph with testbed/setup-ceph"
+    )
 
 
 def configuration(settings: Settings) -> Path:
@@ -75,7 +77,14 @@ def prepare(settings: Settings) -> None:
     (metadata,) = settings.metadata
     address, fsid = settings.address(metadata), str(uuid.uuid4())
     monitor = f"[v2:{address}:3300,v1:{address}:6789]"
-    values = {"fsid": fsid, "monitor": monitor, "metadata": metadata, "network": NETWORK, "disk": DISK, "osd_bytes": OSD_BYTES}
+    values = {
+        "fsid": fsid,
+        "monitor": monitor,
+        "metadata": metadata,
+        "network": NETWORK,
+        "disk": DISK,
+        "osd_bytes": OSD_BYTES,
+    }
     configuration(settings).write_text(CONFIGURATION.format(**values))
     for folder in ["mon", "mgr", "mds"]:
         (settings.disk(metadata) / folder).mkdir()
@@ -105,7 +114,11 @@ def make_osd(settings: Settings, host: str, identity: int) -> None:
 
 def ready(settings: Settings) -> None:
     """Makes the file system when the OSDs are there; returns when it is served."""
-    wait_for("Ceph's OSDs", lambda: json.loads(run_ceph(settings, "osd", "stat", "-f", "json"))["num_up_osds"] == len(settings.storage), 60)
+    wait_for(
+        "Ceph's OSDs",
+        lambda: json.loads(run_ceph(settings, "osd", "stat", "-f", "json"))["num_up_osds"] == len(settings.storage),
+        60,
+    )
     run_ceph(settings, "osd", "pool", "create", "metadata", "8")
     run_ceph(settings, "osd", "pool", "create", "data", "32")
     run_ceph(settings, "fs", "new", "pfs", "metadata", "data")

@@ -1,4 +1,7 @@
-"""The parallel file system of a testbed. A module per kind has check, prepare, start, ready, mount, after_first_mount, SERVERS."""
+"""The parallel file system of a testbed.
+
+A module per kind has check, prepare, start, ready, mount, after_first_mount, SERVERS.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A host: a process 1 with namespaces of its own (network, names, mounts, IPC, processes).
 
-Seen from inside: /mnt/disk is the host's disk, /mnt/pfs the parallel file system, /mnt/local a file system of its own if it
-was asked for. /dev/shm and /run are empty memory, /var/tmp is on the host's disk, temporary files are in /run/tmp. All else
-is the machine's.
+Seen from inside: /mnt/disk is the host's disk, /mnt/pfs the parallel file system, /mnt/local a file system of
+its own if it was asked for. /dev/shm and /run are empty memory, /var/tmp is on the host's disk, temporary
+files are in /run/tmp. All else is the machine's.
 """
 
 from __future__ import annotations
@@ -33,11 +33,20 @@ def boot(settings: Settings, host: str) -> None:
     words += ["unshare", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--propagation", "private"]
     words += ["setsid", FOLDER / "host-init", host, settings.disk(host), settings.hosts_file, settings.pid_file(host)]
     with open(settings.directory / f"{host}.log", "w", encoding="utf-8") as log:
-        subprocess.Popen([*map(str, words), settings.shm_size], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        subprocess.Popen(
+            [*map(str, words), settings.shm_size],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
 
 
 def ready(settings: Settings, host: str) -> None:
-    """Returns when its process 1 runs and its own file system is mounted. TestbedError, with what it said, if it does not start."""
+    """Returns when its process 1 runs and its own file system is mounted.
+
+    TestbedError, with what it said, if it does not start.
+    """
     log = settings.directory / f"{host}.log"
     try:
         wait_for("its process 1", lambda: pid(settings, host))
@@ -71,14 +80,16 @@ def enter(settings: Settings, host: str, command: list) -> list:
     if host == LOGIN:
         # In the machine's process namespace: from there mpiexec's remote shell can enter the hosts.
         names = 'hostname "$1"; mount --bind "$2" /etc/hosts; shift 2; exec "$@"'
-        words: list[object] = ["ip", "netns", "exec", settings.namespace(LOGIN), "unshare", "--uts", "--mount", "--propagation", "private"]
+        words: list[object] = ["ip", "netns", "exec", settings.namespace(LOGIN)]
+        words += ["unshare", "--uts", "--mount", "--propagation", "private"]
         words += ["sh", "-c", names, "sh", LOGIN, settings.hosts_file]
         return [*words, "env", f"SLURM_CONF={settings.slurm_configuration}", *command]
     settings.check_host(host)
     number = pid(settings, host)
     if number is None:
         raise TestbedError(f"{host} is down; start it with testbed/testbed boot {host}")
-    return ["nsenter", "--target", number, *NAMESPACES, "--", "env", f"--chdir={os.getcwd()}", f"TMPDIR={TEMPORARY}", *command]
+    environment = ["env", f"--chdir={os.getcwd()}", f"TMPDIR={TEMPORARY}"]
+    return ["nsenter", "--target", number, *NAMESPACES, "--", *environment, *command]
 
 
 def on(settings: Settings, host: str, *command: object, **options: Any) -> str:
@@ -95,7 +106,11 @@ def processes(namespace: str) -> list[int]:
 def loop_devices(settings: Settings, hosts: Iterable[str]) -> list[str]:
     """The loop devices whose file is on a disk of these hosts. A mounted one frees itself when its mount ends."""
     images = [image for host in hosts for image in settings.disk(host).glob("*.img")]
-    return [name for image in images for name in run("losetup", "--noheadings", "--output", "NAME", "--associated", image).split()]
+    return [
+        name
+        for image in images
+        for name in run("losetup", "--noheadings", "--output", "NAME", "--associated", image).split()
+    ]
 
 
 def mounts_of_pfs(namespace: str) -> set[str]:

@@ -46,7 +46,16 @@ def mpiexec(mpi: Mpi, hosts: list[str], ranks: int, ranks_per_host: int, command
 def srun(mpi: Mpi, hosts: list[str], ranks: int, ranks_per_host: int, command: list) -> list:
     """By Slurm."""
     kind = "pmix" if mpi.family == "openmpi" else "pmi2"
-    words = ["srun", f"--mpi={kind}", "--nodelist", ",".join(hosts), "--ntasks", ranks, "--ntasks-per-node", ranks_per_host]
+    words = [
+        "srun",
+        f"--mpi={kind}",
+        "--nodelist",
+        ",".join(hosts),
+        "--ntasks",
+        ranks,
+        "--ntasks-per-node",
+        ranks_per_host,
+    ]
     return [*words, "--kill-on-bad-exit=1", "--quiet", *command]
 
 
@@ -77,5 +86,11 @@ def environment(settings: Settings, mpi: Mpi) -> dict[str, str]:
         # Each launcher has its own: a killed one leaves sockets behind. `down` removes it.
         env["TMPDIR"] = tempfile.mkdtemp(prefix="tmp-", dir=settings.directory)
     elif mpi.tag.startswith("intel-"):
-        env.update(I_MPI_FABRICS="shm:ofi", FI_PROVIDER="tcp", FI_TCP_IFACE="eth0", I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100")
+        env.update(
+            I_MPI_FABRICS="shm:ofi",
+            FI_PROVIDER="tcp",
+            FI_TCP_IFACE="eth0",
+            I_MPI_THREAD_YIELD="3",
+            I_MPI_THREAD_SLEEP="100",
+        )
     return env

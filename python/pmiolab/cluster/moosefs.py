@@ -1,7 +1,8 @@
 """MooseFS: the master on the metadata host, a chunk server on each storage host, a FUSE client on each compute host.
 
-One copy of each chunk: striping is of interest here, not redundancy. A chunk server or the master may be killed while clients
-write; they go on when it is back. If both are killed at once, a chunk is lost: therefore they share no host.
+One copy of each chunk: striping is of interest here, not redundancy. A chunk server or the master may be
+killed while clients write; they go on when it is back. If both are killed at once, a chunk is lost: therefore
+they share no host.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What one testbed consists of, and the directory that holds all of it and is removed as a whole.
 
-The directory holds the disks of the hosts, so it is on a disk, not in /run. It is not in $TMPDIR: `down` must find it from
-any shell.
+The directory holds the disks of the hosts, so it is on a disk, not in /run. It is not in $TMPDIR: `down` must
+find it from any shell.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Settings:
         try:
             self.directory.mkdir(mode=0o755)
         except FileExistsError:
-            raise TestbedError(f"testbed {self.name} is there already; take it down first (testbed/testbed down)") from None
+            raise TestbedError(
+                f"testbed {self.name} is there already; take it down first (testbed/testbed down)"
+            ) from None
         lines = ["127.0.0.1 localhost", *(f"{self.address(host)} {host}" for host in [LOGIN, *self.hosts])]
         self.hosts_file.write_text("\n".join(lines) + "\n")
         for host in self.hosts:

@@ -18,7 +18,9 @@ class TestbedError(Exception):
 def run(*words: object, **options: Any) -> str:
     """The command's output; TestbedError with its last line if it fails."""
     command = [str(word) for word in words]
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **options)
+    result = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **options
+    )
     if result.returncode != 0:
         lines = (result.stderr + result.stdout).strip().splitlines()
         raise TestbedError(f"{' '.join(command)}: {lines[-1] if lines else f'exit code {result.returncode}'}")
