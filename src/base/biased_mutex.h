@@ -8,26 +8,31 @@
 // Where others come about as often as the owner, or where the kernel has no such barrier, it becomes the
 // plain mutex that the others take anyway.
 //
-// Meets Lockable. Not recursive. A thread ends without holding it.
+// For LockGuard and UniqueLock (base/mutex.h), which are checked against it; how it holds itself is not. Not
+// recursive. A thread ends without holding it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
+#include "base/thread_annotations.h"
+
 namespace pmio {
 
-class BiasedMutex {
+class PMIO_CAPABILITY("mutex") BiasedMutex {
  public:
   BiasedMutex() = default;
   BiasedMutex(const BiasedMutex&) = delete;
   BiasedMutex& operator=(const BiasedMutex&) = delete;
 
-  void lock() {
+  void lock() PMIO_ACQUIRE() PMIO_NO_THREAD_SAFETY_ANALYSIS {
     if (!enter()) lock_slowly();
   }
-  bool try_lock() { return enter() || try_lock_slowly(); }
-  void unlock() {
+  bool try_lock() PMIO_TRY_ACQUIRE(true) PMIO_NO_THREAD_SAFETY_ANALYSIS {
+    return enter() || try_lock_slowly();
+  }
+  void unlock() PMIO_RELEASE() PMIO_NO_THREAD_SAFETY_ANALYSIS {
     if (!is_owner() || inside_.load(std::memory_order_relaxed) == 0) return unlock_slowly();
     inside_.store(0, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);

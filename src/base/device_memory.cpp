@@ -4,9 +4,9 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 
 #include "base/gpu_library.h"
+#include "base/mutex.h"
 
 namespace pmio {
 namespace {
@@ -39,8 +39,8 @@ void look_again() {
   unsigned long long loads = 0;
   dl_iterate_phdr(&note_loads, &loads);
   if (loads == seen.load(std::memory_order_acquire)) return;
-  static std::mutex& mutex = *new std::mutex;
-  const std::lock_guard lock(mutex);
+  static Mutex& mutex = *new Mutex;
+  const LockGuard lock(mutex);
   for (Library& library : libraries()) {
     if (library.kept == nullptr) library.kept = library.make();
     library.loaded.store(library.kept.get(), std::memory_order_release);

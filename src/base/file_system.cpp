@@ -12,10 +12,10 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <sstream>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 
 namespace pmio {
 namespace {
@@ -142,10 +142,13 @@ std::string file_system_of(int fd) {
 // By device. ask: of one that is not known yet.
 template <class Ask>
 static std::string known_file_system(uint64_t device, const Ask& ask) {
-  static std::mutex& mutex = *new std::mutex;
-  static std::map<uint64_t, std::string>& known = *new std::map<uint64_t, std::string>;
-  const std::lock_guard lock(mutex);
-  std::string& name = known[device];
+  struct Known {
+    Mutex mutex;
+    std::map<uint64_t, std::string> names PMIO_GUARDED_BY(mutex);
+  };
+  static Known& known = *new Known;
+  const LockGuard lock(known.mutex);
+  std::string& name = known.names[device];
   if (name.empty()) name = ask();
   return name;
 }

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/gpu_library.h"
+#include "base/mutex.h"
 
 namespace pmio {
 namespace {
@@ -49,7 +49,7 @@ class LevelZero : public GpuLibrary {
 
   bool copy(void* to, const void* from, size_t bytes, const void* device) override {
     const Place place = place_of(device);
-    const std::lock_guard lock(mutex_);  // no two threads in one list
+    const LockGuard lock(mutex_);  // no two threads in one list
     void*& list = lists_[place];
     const QueueDescription description;
     if (list == nullptr && create_list_(place.first, place.second, &description, &list) != 0) list = nullptr;
@@ -73,7 +73,7 @@ class LevelZero : public GpuLibrary {
   }
 
   void make_contexts() {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (made_) return;
     std::array<void*, kMostDrivers> drivers{};
     uint32_t count = 0;
@@ -87,10 +87,10 @@ class LevelZero : public GpuLibrary {
     made_ = true;
   }
 
-  std::mutex mutex_;
-  bool made_ = false;
+  Mutex mutex_;
+  bool made_ PMIO_GUARDED_BY(mutex_) = false;
   std::array<void*, kMostDrivers> contexts_{};  // constant once made
-  std::map<Place, void*> lists_;
+  std::map<Place, void*> lists_ PMIO_GUARDED_BY(mutex_);
   Result (*get_drivers_)(uint32_t*, void**) = nullptr;
   Result (*create_context_)(void*, const ContextDescription*, void**) = nullptr;
   Result (*get_properties_)(void*, const void*, Properties*, void**) = nullptr;

@@ -19,7 +19,7 @@ Pulse::Pulse(std::chrono::nanoseconds every, std::function<void()> beat)
 
 Pulse::~Pulse() {
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     stop_ = true;
   }
   condition_.notify_one();
@@ -27,8 +27,8 @@ Pulse::~Pulse() {
 }
 
 void Pulse::loop() {
-  std::unique_lock lock(mutex_);
-  while (!condition_.wait_for(lock, every_, [this] { return stop_; })) beat_();
+  UniqueLock lock(mutex_);
+  while (!condition_.wait_for(lock, every_, [this]() PMIO_REQUIRES(mutex_) { return stop_; })) beat_();
 }
 
 }  // namespace pmio

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/quiet_thread.h"
 
 namespace pmio {
@@ -20,9 +19,9 @@ class Pulse {
   void loop();
   const std::chrono::nanoseconds every_;
   const std::function<void()> beat_;
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool stop_ = false;
+  Mutex mutex_;
+  Condition condition_;
+  bool stop_ PMIO_GUARDED_BY(mutex_) = false;
   QuietThread thread_;
 };
 

@@ -23,7 +23,7 @@ Coordinator::Coordinator(std::unique_ptr<Leaders> leaders)
 
 Coordinator::~Coordinator() {
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     stop_ = true;
   }
   condition_.notify_one();
@@ -32,14 +32,14 @@ Coordinator::~Coordinator() {
 
 void Coordinator::request(uint64_t file, uint64_t calls, bool all, PeerReply reply) {
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     waiters_.push_back({file, calls, all, std::move(reply)});
   }
   condition_.notify_one();
 }
 
 bool Coordinator::leads(uint64_t round) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return leads_ && round == rounds_;
 }
 
@@ -51,9 +51,9 @@ void Coordinator::loop() {
     uint64_t file = 0;
     size_t asked = 0;
     {
-      std::unique_lock lock(mutex_);
-      if (pause > 0ms) condition_.wait_for(lock, pause, [this] { return stop_; });
-      condition_.wait(lock, [this] { return stop_ || !waiters_.empty(); });
+      UniqueLock lock(mutex_);
+      if (pause > 0ms) condition_.wait_for(lock, pause, [this]() PMIO_REQUIRES(mutex_) { return stop_; });
+      condition_.wait(lock, [this]() PMIO_REQUIRES(mutex_) { return stop_ || !waiters_.empty(); });
       if (stop_) return;
       file = waiters_.front().file;
       asked = waiters_.size();
@@ -61,7 +61,7 @@ void Coordinator::loop() {
     Poll now;
     const Status status = round(file, &now);
     const bool answered = answer(file, asked, status, now);
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     // Files take turns, and those that wait for a slow rank do not keep the nodes busy.
     const auto first = std::find_if(waiters_.begin(), waiters_.end(),
                                     [&](const Waiter& waiter) { return waiter.file != file; });
@@ -85,7 +85,7 @@ void Coordinator::loop() {
 bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, const Poll& then) {
   std::vector<Waiter> over;
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     std::deque<Waiter> left;
     for (size_t i = 0; i < waiters_.size(); i++) {
       Waiter& waiter = waiters_[i];
@@ -153,7 +153,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   if (!now->undrained) return {};
   PlanBody plan{now->cut, 0, 0};
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     plan.round = ++rounds_;
     leads_ = true;
   }
@@ -163,7 +163,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   const Status ended = tell(Request::end, {&over, 1}, nullptr);
   {
     // Who was given up, and has not been told, finds out by asking.
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     leads_ = false;
   }
   return status.ok() ? ended : status;

@@ -9,12 +9,11 @@
 // that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/quiet_thread.h"
 #include "cluster/leaders.h"
 #include "cluster/plan.h"
@@ -59,12 +58,12 @@ class Coordinator {
 
   std::unique_ptr<Leaders> leaders_;
   std::set<uint64_t> broken_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable condition_;
-  std::deque<Waiter> waiters_;
-  uint64_t rounds_ = 0;  // begun so far
-  bool leads_ = false;   // the last of these
-  bool stop_ = false;
+  Mutex mutex_;
+  Condition condition_;
+  std::deque<Waiter> waiters_ PMIO_GUARDED_BY(mutex_);
+  uint64_t rounds_ PMIO_GUARDED_BY(mutex_) = 0;  // begun so far
+  bool leads_ PMIO_GUARDED_BY(mutex_) = false;   // the last of these
+  bool stop_ PMIO_GUARDED_BY(mutex_) = false;
   QuietThread thread_;
 };
 

@@ -8,7 +8,7 @@ namespace pmio {
 
 void DrainDesk::request(uint64_t file, const DrainBody& body, PeerReply reply) {
   const Wanted wanted{file, body.calls, body.all};
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   std::erase_if(groups_, [](const auto& group) { return !group.second.asking; });
   Group& group = groups_[wanted];
   group.waiting.push_back(std::move(reply));
@@ -28,7 +28,7 @@ void DrainDesk::ask(const Wanted& wanted, Group* group) {
   for (;;) {
     std::vector<PeerReply> served;
     {
-      const std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       group->asking = !group->waiting.empty();
       if (!group->asking) return;
       served = std::exchange(group->waiting, {});

@@ -5,10 +5,10 @@
 
 #include <future>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/spare_leaders.h"
 #include "peer/server.h"
 
@@ -32,8 +32,8 @@ class DrainDesk {
   void ask(const Wanted& wanted, Group* group);
 
   SpareLeaders coordinator_;
-  std::mutex mutex_;  // guards the rest
-  std::map<Wanted, Group> groups_;
+  Mutex mutex_;
+  std::map<Wanted, Group> groups_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

@@ -21,7 +21,7 @@ constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of
 static Status no_such_round() { return {Code::io, "no such round", EPROTO}; }
 
 Result<NodeRound*> RoundPart::current(uint64_t file, uint64_t number) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (round_ == nullptr || file_ != file || number_ != number) return no_such_round();
   return round_.get();
 }
@@ -30,27 +30,33 @@ Result<NodeRound*> RoundPart::current(uint64_t file, uint64_t number) {
 void RoundPart::abandon() {
   std::shared_ptr<NodeRound> over;
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     over = std::move(round_);
-    unheard_ = 0;
   }
+  unheard_ = 0;
   while (over.use_count() > 1) std::this_thread::yield();  // its pieces are being read
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   told_.clear();
 }
 
+uint64_t RoundPart::number() {
+  const LockGuard lock(mutex_);
+  return number_;
+}
+
 void RoundPart::set_number(uint64_t number) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   number_ = number;
 }
 
 void RoundPart::look_after() {
+  MessageWriter question;
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (round_ == nullptr) return;
+    question.put(file_).put(number_);
   }
   // One that has given this node up has ended the round without being able to say so here.
-  const MessageWriter question = MessageWriter().put(file_).put(number_);
   const Status status = leaders_.ask(kCoordinator, Request::alive, question).status();
   unheard_ = status.ok() ? 0 : unheard_ + 1;
   switch (status.system_errno()) {
@@ -66,14 +72,14 @@ void RoundPart::look_after() {
 }
 
 Status RoundPart::begin(uint64_t number, const PlanBody& plan) {
-  if (plan.round <= number_) return no_such_round();
+  if (plan.round <= this->number()) return no_such_round();
   abandon();
   set_number(plan.round);
   const std::shared_ptr<File> file = job_.find_number(number);
   if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
   auto round = NodeRound::begin(file, plan.cut);
   if (!round.ok()) return round.status();
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   round_ = std::move(round.value());
   file_ = number;
   return {};
@@ -104,7 +110,7 @@ Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answe
 
 // Its own windows, from a place of the file on that is another for every node, and so perhaps at another
 // server where nobody knows of servers; then those that it writes for others too.
-Result<std::vector<WindowQueue::Window>> RoundPart::read_work(const WriteBody& wanted,
+Result<std::vector<WindowQueue::Window>> RoundPart::read_work(NodeRound& round, const WriteBody& wanted,
                                                               MessageReader body) const {
   std::vector<uint64_t> left;  // to others, or written with what others have
   if (!body.get_list(&left)) return nonsense();
@@ -121,26 +127,26 @@ Result<std::vector<WindowQueue::Window>> RoundPart::read_work(const WriteBody& w
   std::sort(left.begin(), left.end());
   std::vector<WindowQueue::Window> mine;
   std::vector<WindowPlace> places;
-  const auto& windows = round_->windows();
+  const auto& windows = round.windows();
   const size_t first = windows.size() * node_ / leaders_.count();
   for (size_t i = 0; i < windows.size(); i++) {
     const NodeRound::Window& window = windows[(first + i) % windows.size()];
     if (window.number < wanted.begin || window.number >= wanted.end) continue;
     if (std::binary_search(left.begin(), left.end(), window.number)) continue;
     mine.push_back({window.number, {}});
-    places.push_back({round_->server_of(window.number), window.whole()});
+    places.push_back({round.server_of(window.number), window.whole()});
   }
   for (WindowQueue::Window& window : shared) {
-    places.push_back({round_->server_of(window.number), false});
+    places.push_back({round.server_of(window.number), false});
     mine.push_back(std::move(window));
   }
   std::vector<WindowQueue::Window> ordered;
-  for (const size_t position : stream_order(places, round_->servers(), node_, leaders_.count()))
+  for (const size_t position : stream_order(places, round.servers(), node_, leaders_.count()))
     ordered.push_back(std::move(mine[position]));
   return ordered;
 }
 
-Status RoundPart::write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed) {
+Status RoundPart::write_stream(NodeRound& round, WindowQueue& queue, std::vector<uint64_t>* mixed) {
   NodeRound::Stream stream;
   WindowQueue::Window window;
   Fetched others;
@@ -149,7 +155,7 @@ Status RoundPart::write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed)
     if (!more.ok()) return more.status();
     if (!more.value()) return {};
     bool overlap = false;
-    PMIO_TRY(round_->write(stream, window.number, others.pieces, &overlap));
+    PMIO_TRY(round.write(stream, window.number, others.pieces, &overlap));
     if (overlap && !window.nodes.empty()) mixed->push_back(window.number);
   }
 }
@@ -163,12 +169,12 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   if (!body.get(&wanted)) return nonsense();
   const auto round = current(file, wanted.round);
   if (!round.ok()) return round.status();
-  auto work = read_work(wanted, body);
+  auto work = read_work(*round.value(), wanted, body);
   if (!work.ok()) return work.status();
   std::vector<WindowQueue::Window> windows = std::move(work).value();
   // No more than there is work for.
   const size_t streams =
-      std::clamp<size_t>(windows.size(), 1, streams_of_node(round_->servers(), leaders_.count()));
+      std::clamp<size_t>(windows.size(), 1, streams_of_node(round.value()->servers(), leaders_.count()));
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
   WindowQueue queue(std::move(windows), streams, [&](const WindowQueue::Window& window, size_t turn) {
     return fetch_pieces(leaders_of_stream(turn % streams), file, wanted.round, window.number, window.nodes);
@@ -177,7 +183,7 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   const auto run = [&](size_t stream) {
     Status status;
     try {
-      status = write_stream(queue, &mixed[stream]);
+      status = write_stream(*round.value(), queue, &mixed[stream]);
     } catch (const std::exception& failure) {
       status = {Code::io, std::string("cannot write what is logged: ") + failure.what(), ENOMEM};
     }
@@ -193,7 +199,7 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   for (auto& other : others)
     if (Status of_other = other.get(); status.ok()) status = std::move(of_other);
   PMIO_TRY(status);
-  PMIO_TRY(round_->sync());
+  PMIO_TRY(round.value()->sync());
   for (size_t i = 1; i < streams; i++) mixed[0].insert(mixed[0].end(), mixed[i].begin(), mixed[i].end());
   answer->put_list(std::span<const uint64_t>(mixed[0]));
   return {};
@@ -215,7 +221,7 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
   std::shared_ptr<NodeRound> round;
   std::vector<Piece> found;
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (file_ == file && number_ == wanted.round) round = round_;
     if (round == nullptr) return no_such_round();
     found = take_told(wanted.window);
@@ -235,7 +241,7 @@ Status RoundPart::pieces(uint64_t file, MessageReader body, MessageWriter* answe
   answer->put(NextPart{at < found.size() ? at : 0}).put_list(std::span<const PieceBody>(bodies));
   for (size_t i = wanted.from; i < at; i++) answer->put_bytes({found[i].data, found[i].range.bytes()});
   if (at == found.size()) return {};
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   told_.push_front({wanted.window, std::move(found)});
   if (told_.size() > kMostTold) told_.pop_back();
   return {};
@@ -270,7 +276,7 @@ Status RoundPart::finish(uint64_t file, MessageReader body) {
 Status RoundPart::end(uint64_t number, MessageReader body) {
   EndBody end{};
   if (!body.get(&end)) return nonsense();
-  if (end.round < number_) return no_such_round();
+  if (end.round < this->number()) return no_such_round();
   const auto round = current(number, end.round);
   if (end.error == 0 && round.ok()) round.value()->end();
   abandon();

@@ -4,10 +4,10 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/leaders.h"
 #include "cluster/window_queue.h"
 #include "node/job.h"
@@ -43,25 +43,27 @@ class RoundPart {
     std::vector<Piece> pieces;
   };
   Result<NodeRound*> current(uint64_t file, uint64_t number);
+  uint64_t number();
   void set_number(uint64_t number);
   Status begin(uint64_t file, const PlanBody& plan);
-  Result<std::vector<WindowQueue::Window>> read_work(const WriteBody& wanted, MessageReader body) const;
+  Result<std::vector<WindowQueue::Window>> read_work(NodeRound& round, const WriteBody& wanted,
+                                                     MessageReader body) const;
   Result<Changed> read_changed(uint64_t file, MessageReader body);
   // Until there are no more. mixed: windows in which bytes were in more than one piece.
-  Status write_stream(WindowQueue& queue, std::vector<uint64_t>* mixed);
+  static Status write_stream(NodeRound& round, WindowQueue& queue, std::vector<uint64_t>* mixed);
   Leaders& leaders_of_stream(size_t stream);
-  std::vector<Piece> take_told(uint64_t window);
+  std::vector<Piece> take_told(uint64_t window) PMIO_REQUIRES(mutex_);
 
   Job& job_;
   Leaders& leaders_;
   const uint32_t node_;
   std::vector<std::unique_ptr<Leaders>> more_leaders_;  // no stream waits for another one's answers
-  mutable std::mutex mutex_;                            // guards the pointer and what follows, not the round
-  std::shared_ptr<NodeRound> round_;
-  std::deque<Told> told_;  // the last windows that others have been told a part of
-  uint64_t file_ = 0;
-  uint64_t number_ = 0;   // PlanBody::round; the highest that has come
   unsigned unheard_ = 0;  // looks after the round that its coordinator has not answered, one after the other
+  Mutex mutex_;           // of the pointer to the round, not of the round
+  std::shared_ptr<NodeRound> round_ PMIO_GUARDED_BY(mutex_);
+  std::deque<Told> told_ PMIO_GUARDED_BY(mutex_);  // the last windows that others have been told a part of
+  uint64_t file_ PMIO_GUARDED_BY(mutex_) = 0;
+  uint64_t number_ PMIO_GUARDED_BY(mutex_) = 0;  // PlanBody::round; the highest that has come
 };
 
 }  // namespace pmio

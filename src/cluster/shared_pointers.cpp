@@ -3,12 +3,12 @@
 namespace pmio {
 
 int64_t SharedPointers::fetch_add(uint64_t handle, uint64_t epoch, int64_t initial, int64_t by) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return handles_[handle].fetch_add(epoch, initial, by);
 }
 
 void SharedPointers::store(uint64_t handle, uint64_t epoch, int64_t value) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   handles_[handle].store(epoch, value);
 }
 

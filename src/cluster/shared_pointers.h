@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 
 #include "base/epoch_slots.h"
+#include "base/mutex.h"
 
 namespace pmio {
 
@@ -16,8 +16,8 @@ class SharedPointers {
   void store(uint64_t handle, uint64_t epoch, int64_t value);
 
  private:
-  std::mutex mutex_;
-  std::map<uint64_t, EpochSlots> handles_;
+  Mutex mutex_;
+  std::map<uint64_t, EpochSlots> handles_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

@@ -7,7 +7,7 @@ namespace pmio {
 Result<std::vector<std::byte>> SpareLeaders::ask(uint32_t node, Request kind, const MessageWriter& message) {
   std::unique_ptr<Leaders> mine;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (!idle_.empty()) {
       mine = std::move(idle_.back());
       idle_.pop_back();
@@ -15,7 +15,7 @@ Result<std::vector<std::byte>> SpareLeaders::ask(uint32_t node, Request kind, co
   }
   if (mine == nullptr) mine = leaders_.more();
   auto answer = mine->ask(node, kind, message);
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (idle_.size() < kMostIdle) idle_.push_back(std::move(mine));
   return answer;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/leaders.h"
 
 namespace pmio {
@@ -19,8 +19,8 @@ class SpareLeaders {
 
  private:
   const Leaders& leaders_;
-  std::mutex mutex_;  // guards the rest
-  std::vector<std::unique_ptr<Leaders>> idle_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Leaders>> idle_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

@@ -11,7 +11,7 @@ TaskThread::TaskThread(std::function<void()> idle) : idle_(std::move(idle)), thr
 
 TaskThread::~TaskThread() {
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     stop_ = true;
     tasks_.clear();
   }
@@ -21,14 +21,14 @@ TaskThread::~TaskThread() {
 
 void TaskThread::post(std::function<void()> task) {
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   condition_.notify_one();
 }
 
-bool TaskThread::wait(std::unique_lock<std::mutex>& lock) {
-  const auto due = [this] { return stop_ || !tasks_.empty(); };
+bool TaskThread::wait(UniqueLock<Mutex>& lock) {
+  const auto due = [this]() PMIO_REQUIRES(mutex_) { return stop_ || !tasks_.empty(); };
   if (idle_ != nullptr && used_) return condition_.wait_for(lock, kIdlePause, due);
   condition_.wait(lock, due);
   return true;
@@ -38,7 +38,7 @@ void TaskThread::loop() {
   for (;;) {
     std::function<void()> task = idle_;
     {
-      std::unique_lock lock(mutex_);
+      UniqueLock lock(mutex_);
       const bool came = wait(lock);
       if (stop_) return;
       if (came) {

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/quiet_thread.h"
 
 namespace pmio {
@@ -24,12 +23,13 @@ class TaskThread {
 
  private:
   void loop();
-  bool wait(std::unique_lock<std::mutex>& lock);  // false: nothing came
+  bool wait(UniqueLock<Mutex>& lock) PMIO_REQUIRES(mutex_);  // false: nothing came
   const std::function<void()> idle_;
-  std::mutex mutex_;  // guards the rest
-  std::condition_variable condition_;
-  std::deque<std::function<void()>> tasks_;
-  bool stop_ = false, used_ = false;
+  Mutex mutex_;
+  Condition condition_;
+  std::deque<std::function<void()>> tasks_ PMIO_GUARDED_BY(mutex_);
+  bool stop_ PMIO_GUARDED_BY(mutex_) = false;
+  bool used_ PMIO_GUARDED_BY(mutex_) = false;
   QuietThread thread_;
 };
 

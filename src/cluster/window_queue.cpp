@@ -22,7 +22,7 @@ void WindowQueue::begin_fetches() {
 Result<bool> WindowQueue::take(Window* window, Fetched* others) {
   std::future<Result<Fetched>> fetched;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (next_ == windows_.size()) return false;
     begin_fetches();
     *window = windows_[next_++];
@@ -38,7 +38,7 @@ Result<bool> WindowQueue::take(Window* window, Fetched* others) {
 }
 
 void WindowQueue::stop() {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   next_ = begun_ = windows_.size();
 }
 

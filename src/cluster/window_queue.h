@@ -8,9 +8,9 @@
 #include <deque>
 #include <functional>
 #include <future>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/fetch.h"
 
 namespace pmio {
@@ -30,16 +30,17 @@ class WindowQueue {
   void stop();  // there are no more from now on
 
  private:
-  void begin_fetches();
+  void begin_fetches() PMIO_REQUIRES(mutex_);
 
   const Fetch fetch_;
   const size_t streams_;
-  std::mutex mutex_;  // guards the rest
-  std::vector<Window> windows_;
-  size_t next_ = 0;                                 // to be taken
-  size_t begun_ = 0;                                // the first one that is not being fetched
-  std::deque<std::future<Result<Fetched>>> ahead_;  // of those between, which others have bytes of
-  size_t turns_ = 0;
+  Mutex mutex_;
+  const std::vector<Window> windows_;
+  size_t next_ PMIO_GUARDED_BY(mutex_) = 0;   // to be taken
+  size_t begun_ PMIO_GUARDED_BY(mutex_) = 0;  // the first one that is not being fetched
+  // Of those between, which others have bytes of.
+  std::deque<std::future<Result<Fetched>>> ahead_ PMIO_GUARDED_BY(mutex_);
+  size_t turns_ PMIO_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace pmio

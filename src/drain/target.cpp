@@ -117,7 +117,7 @@ Result<std::unique_ptr<TargetFile>> TargetFile::open_to_read(const std::string& 
 
 Status TargetFile::open_to_write() {
   if (opened_to_write()) return {};
-  const std::lock_guard lock(open_mutex_);
+  const LockGuard lock(open_mutex_);
   if (opened_to_write()) return {};
   const bool may = access_ != Access::read_only;
   const int fd = may ? open_retrying(own_link(fd_).c_str(), O_RDWR) : (errno = EBADF, -1);
@@ -215,7 +215,7 @@ int64_t TargetFile::largest_bytes() const {
 
 Result<uint64_t> TargetFile::size_bytes(bool fresh) {
   if (fresh) {
-    const std::lock_guard lock(sync_mutex_);
+    const LockGuard lock(sync_mutex_);
     if (const int error = sync_data(fd_); error != 0) untold_ = error;
   }
   auto now = state(fresh);
@@ -376,7 +376,7 @@ Status TargetFile::flush() {
 }
 
 Status TargetFile::sync() {
-  const std::lock_guard lock(sync_mutex_);
+  const LockGuard lock(sync_mutex_);
   int error = sync_data(fd_);
   if (error == 0) error = untold_;
   untold_ = 0;

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "drain/interval.h"
 #include "log/format.h"
@@ -140,15 +140,15 @@ class TargetFile {
   Status rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered);
   int fd_ = -1;
   Access access_ = Access::read_write;
-  std::mutex open_mutex_;                     // held by open_to_write
+  Mutex open_mutex_;                          // held by open_to_write
   std::atomic<bool> opened_to_write_{false};  // fd_; stays
   bool past_cache_ = false;
   std::string path_;
   FileIdentity identity_;
   IoCounters counters_;
-  std::mutex sync_mutex_;               // held around fdatasync: who comes behind a failed one knows of it
+  Mutex sync_mutex_;                    // held around fdatasync: who comes behind a failed one knows of it
   std::atomic<int> in_user_space_{-1};  // unknown
-  int untold_ = 0;                      // errno of one whose caller does not tell of it; under sync_mutex_
+  int untold_ PMIO_GUARDED_BY(sync_mutex_) = 0;  // errno of one whose caller does not tell of it
   std::atomic<uint64_t> losses_{0};
 };
 

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 
 #include "base/checksum.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "medium/directory.h"
 #include "medium/regions.h"
 
@@ -27,7 +27,7 @@ namespace {
 class Room {
  public:
   Status take(size_t size_bytes, const Medium& medium) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     const uint64_t now = monotonic_ns();
     if (now >= until_ns_ || size_bytes > allowed_bytes_) {
       const std::vector<MemoryLimit> limits = medium.limits();
@@ -48,8 +48,9 @@ class Room {
                                 std::to_string(limit.limit_bytes >> 20) + " MiB) for more of the log in " +
                                 directory + ": give the job more, or name a disk of this node in PMIO_DIR"};
   }
-  std::mutex mutex_;  // guards the rest
-  uint64_t allowed_bytes_ = 0, until_ns_ = 0;
+  Mutex mutex_;
+  uint64_t allowed_bytes_ PMIO_GUARDED_BY(mutex_) = 0;
+  uint64_t until_ns_ PMIO_GUARDED_BY(mutex_) = 0;
 };
 
 class FileMedium final : public Medium {

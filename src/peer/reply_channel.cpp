@@ -23,8 +23,8 @@ bool Pace::too_slow_after_tick(unsigned most_seconds) {
 }
 
 bool ReplyBudget::take(size_t bytes) {
-  std::unique_lock lock(mutex_);
-  const auto decided = [&] { return stopped_ || used_ + bytes <= kMaxBuffered; };
+  UniqueLock lock(mutex_);
+  const auto decided = [&]() PMIO_REQUIRES(mutex_) { return stopped_ || used_ + bytes <= kMaxBuffered; };
   if (std::this_thread::get_id() != server_thread_) condition_.wait(lock, decided);
   if (stopped_ || !decided()) return false;
   used_ += bytes;
@@ -34,20 +34,20 @@ bool ReplyBudget::take(size_t bytes) {
 void ReplyBudget::give(size_t bytes) {
   if (bytes == 0) return;
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     used_ -= bytes;
   }
   condition_.notify_all();
 }
 
 void ReplyBudget::set_server_thread(std::thread::id id) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   server_thread_ = id;
 }
 
 void ReplyBudget::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     stopped_ = true;
   }
   condition_.notify_all();
@@ -71,7 +71,7 @@ void ReplyChannel::answer(int error, std::span<const std::byte> payload, std::ve
     error = ENOBUFS;
   }
   const FrameHeader header = make_header(FrameType::response, static_cast<uint32_t>(error), payload.size());
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (state_ == State::answering) {
     send_or_keep(header, payload, std::move(owner), granted ? wanted : 0);
   } else if (granted) {
@@ -111,23 +111,23 @@ bool ReplyChannel::keep(std::span<const std::byte> payload, std::vector<std::byt
 }
 
 bool ReplyChannel::idle() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return state_ == State::idle;
 }
 
 bool ReplyChannel::answered() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return state_ != State::answering;
 }
 
 void ReplyChannel::begin_answering() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   state_ = State::answering;
   answering_seconds_ = 0;
 }
 
 bool ReplyChannel::flush() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (state_ != State::sending) return true;
   const size_t before = sent_;
   const int failed = send_frame(socket_.get(), header_, payload_, &sent_);
@@ -140,7 +140,7 @@ bool ReplyChannel::flush() {
 }
 
 bool ReplyChannel::say_working_after_tick() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (state_ != State::answering || ++answering_seconds_ % kWorkingSeconds != 0) return true;
   size_t sent = 0;
   const FrameHeader header = make_header(FrameType::working, 0, 0);
@@ -149,17 +149,17 @@ bool ReplyChannel::say_working_after_tick() {
 }
 
 bool ReplyChannel::overdue_after_tick() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return state_ == State::sending && pace_.too_slow_after_tick(kFrameSeconds);
 }
 
 void ReplyChannel::listen(bool to_input) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   watch(to_input ? uint32_t{EPOLLIN} : 0);
 }
 
 void ReplyChannel::close() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   forget_answer();
   state_ = State::closed;
   socket_ = FileDescriptor();

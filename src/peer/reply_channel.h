@@ -3,15 +3,14 @@
 // later.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "peer/frame.h"
 
 namespace pmio {
@@ -38,11 +37,11 @@ class ReplyBudget {
   void stop();  // nobody waits any more
 
  private:
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  std::thread::id server_thread_;
-  size_t used_ = 0;
-  bool stopped_ = false;
+  Mutex mutex_;
+  Condition condition_;
+  std::thread::id server_thread_ PMIO_GUARDED_BY(mutex_);
+  size_t used_ PMIO_GUARDED_BY(mutex_) = 0;
+  bool stopped_ PMIO_GUARDED_BY(mutex_) = false;
 };
 
 // The connection is idle (a request may come), answering (one is being worked on), sending, or closed.
@@ -68,23 +67,25 @@ class ReplyChannel {
 
  private:
   enum class State { idle, answering, sending, closed };
-  void watch(uint32_t events);
+  void watch(uint32_t events) PMIO_REQUIRES(mutex_);
   void send_or_keep(const FrameHeader& header, std::span<const std::byte> payload,
-                    std::vector<std::byte> owner, size_t budgeted);
-  bool keep(std::span<const std::byte> payload, std::vector<std::byte> owner);  // false: no memory
-  void forget_answer();
+                    std::vector<std::byte> owner, size_t budgeted) PMIO_REQUIRES(mutex_);
+  // False: no memory.
+  bool keep(std::span<const std::byte> payload, std::vector<std::byte> owner) PMIO_REQUIRES(mutex_);
+  void forget_answer() PMIO_REQUIRES(mutex_);
 
   FileDescriptor socket_;
   const int epoll_;
   const uint64_t key_;
   const std::shared_ptr<ReplyBudget> budget_;
-  std::mutex mutex_;  // guards what follows, and sending
-  State state_ = State::idle;
-  FrameHeader header_{};
-  std::vector<std::byte> payload_;
-  size_t sent_ = 0, budgeted_ = 0;
-  unsigned answering_seconds_ = 0;
-  Pace pace_;
+  Mutex mutex_;  // held while something is sent, too
+  State state_ PMIO_GUARDED_BY(mutex_) = State::idle;
+  FrameHeader header_ PMIO_GUARDED_BY(mutex_){};
+  std::vector<std::byte> payload_ PMIO_GUARDED_BY(mutex_);
+  size_t sent_ PMIO_GUARDED_BY(mutex_) = 0;
+  size_t budgeted_ PMIO_GUARDED_BY(mutex_) = 0;
+  unsigned answering_seconds_ PMIO_GUARDED_BY(mutex_) = 0;
+  Pace pace_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

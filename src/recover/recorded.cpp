@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <mutex>
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/file_system.h"
+#include "base/mutex.h"
 #include "drain/target.h"
 #include "log/last_seen.h"
 #include "log/segment.h"
@@ -47,9 +47,11 @@ bool shows_changes(const std::string& directory, const Stamp& stamp) {
 }
 
 struct Known {
-  std::mutex mutex;
-  std::map<std::string, std::pair<Stamp, std::vector<std::string>>> jobs;             // by log directory
-  std::map<std::string, std::pair<Stamp, std::shared_ptr<const RecordedLogs>>> logs;  // by that of the job
+  using Jobs = std::map<std::string, std::pair<Stamp, std::vector<std::string>>>;
+  using Logs = std::map<std::string, std::pair<Stamp, std::shared_ptr<const RecordedLogs>>>;
+  Mutex mutex;
+  Jobs jobs PMIO_GUARDED_BY(mutex);  // by the log directory
+  Logs logs PMIO_GUARDED_BY(mutex);  // by the job's directory
 };
 
 Known& known() {
@@ -106,7 +108,7 @@ Result<std::vector<std::string>> other_jobs(const std::string& directory, const 
   const auto stamp = stamp_of(directory);
   std::optional<std::vector<std::string>> names;
   if (stamp) {
-    const std::lock_guard lock(known().mutex);
+    const LockGuard lock(known().mutex);
     names = recall(known().jobs, directory, *stamp);
   }
   if (!names) {
@@ -119,7 +121,7 @@ Result<std::vector<std::string>> other_jobs(const std::string& directory, const 
     if (!listed.ok()) return listed.status();
     names = std::move(listed).value();
     if (lasts) {
-      const std::lock_guard lock(known().mutex);
+      const LockGuard lock(known().mutex);
       known().jobs[directory] = {*stamp, *names};
     }
   }
@@ -131,7 +133,7 @@ Result<std::shared_ptr<const RecordedLogs>> logs_of(const std::string& directory
   const std::string path = directory + "/" + job;
   const auto stamp = stamp_of(path);
   if (stamp) {
-    const std::lock_guard lock(known().mutex);
+    const LockGuard lock(known().mutex);
     if (auto logs = recall(known().logs, path, *stamp)) return *logs;
   }
   auto opened = LogDirectory::open(path);
@@ -144,7 +146,7 @@ Result<std::shared_ptr<const RecordedLogs>> logs_of(const std::string& directory
   if (!read.ok()) return read.status();
   auto logs = std::make_shared<const RecordedLogs>(std::move(read).value());
   if (lasts && logs->all_read && !logs->files.empty()) {
-    const std::lock_guard lock(known().mutex);
+    const LockGuard lock(known().mutex);
     known().logs[path] = {*stamp, logs};
   }
   return std::shared_ptr<const RecordedLogs>(logs);

@@ -19,7 +19,7 @@ std::string files(uint64_t number) { return std::to_string(number) + (number == 
 }  // namespace
 
 void FileList::add(std::string_view path, std::string_view reason) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto known = reasons_.find(path);
   if (known != reasons_.end()) {
     if (known->second.empty()) known->second = reason;

@@ -7,9 +7,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/mutex.h"
 
 namespace pmio {
 
@@ -35,7 +36,7 @@ class FileList {
   static FileList unpack(std::string_view text);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;  // of add alone
   std::map<std::string, std::string, std::less<>> reasons_;
   uint64_t more_ = 0;
 };

@@ -3,8 +3,8 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "view/contents.h"
 #include "view/flatten.h"
 #include "view/mpi_calls.h"
@@ -28,7 +28,7 @@ class NamedTypes {
 
   // nullptr where the table is full.
   const Holder* insert(MPI_Datatype type, Holder flat) {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (const Holder* existing = find(type)) return existing;
     if (used_ >= entries_.size() / 2) return nullptr;
     size_t i = slot(type);
@@ -50,8 +50,8 @@ class NamedTypes {
     return static_cast<size_t>((std::hash<MPI_Datatype>{}(type)*0x9e3779b97f4a7c15u) >> 32) % entries_.size();
   }
 
-  std::mutex mutex_;
-  size_t used_ = 0;
+  Mutex mutex_;
+  size_t used_ PMIO_GUARDED_BY(mutex_) = 0;
   std::array<std::atomic<const Entry*>, 512> entries_{};
 };
 
@@ -91,8 +91,8 @@ const Holder* cached_on(MPI_Datatype type) {
 // deletes it.
 const Holder* cache_on(MPI_Datatype type, Holder flat) {
   static const Holder none;
-  static std::mutex& mutex = *new std::mutex;
-  const std::lock_guard lock(mutex);
+  static Mutex& mutex = *new Mutex;
+  const LockGuard lock(mutex);
   if (const Holder* first = cached_on(type)) return first;
   auto* cached = new Holder(std::move(flat));
   if (mpi_calls().Type_set_attr(type, type_keyval(), cached) == MPI_SUCCESS) return cached;

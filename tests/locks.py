@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Has clang check the contracts of locks (src/base/thread_annotations.h); run by CTest as `locks`.
+
+That it finds what it should is tests/locks/contracts.cpp. The core's sources are checked where clang compiles them
+(the presets fuzz and clang); here those of the layers that include mpi.h, or with --all every source of src/.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CHECK = ["-fsyntax-only", "-Werror=thread-safety"]
+MPI_LAYERS = {"view", "mpi"}
+
+
+def find_clang():
+    return next((found for name in ("clang++-14", "clang++") if (found := shutil.which(name))), None)
+
+
+def finds_faults(clang):
+    """Whether clang says of the contracts' own test what that expects; what it says otherwise."""
+    command = [clang, "-std=c++20", f"-I{ROOT / 'src'}", *CHECK, "-Xclang", "-verify", str(ROOT / "tests/locks/contracts.cpp")]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def commands(build, clang, layers):
+    """One compilation of each source, by clang: of the layers with MPI for the first MPI that was built for."""
+    sources = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = Path(entry["file"])
+        if path.suffix != ".cpp" or ROOT / "src" not in path.parents:
+            continue
+        if layers is None or path.relative_to(ROOT / "src").parts[0] in layers:
+            sources.setdefault(path, entry)
+    for entry in sources.values():
+        command = re.sub(r" -o \S+ -c ", " ", entry["command"])
+        words = shlex.split(command[command.index(" ") :])
+        flags = [word for word in words if not word.endswith(("/c++", "/g++", "/ccache"))]
+        yield entry["directory"], [clang, *flags, "-w", *CHECK]
+
+
+def check(directory_and_command):
+    directory, command = directory_and_command
+    return subprocess.run(command, cwd=directory, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="has compile_commands.json")
+    parser.add_argument("--all", action="store_true", help="every source of src/")
+    options = parser.parse_args()
+    clang = find_clang()
+    if clang is None:
+        print("no clang here")
+        return 77
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = [finds_faults(clang), *pool.map(check, commands(options.build, clang, None if options.all else MPI_LAYERS))]
+    failed = [result for result in results if result.returncode != 0]
+    for result in failed:
+        print(result.stderr)
+    print(f"{len(results)} sources, {len(failed)} with faults")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
