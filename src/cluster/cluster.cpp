@@ -2,18 +2,19 @@
 
 #include <algorithm>
 
-#include "cluster/stream_order.h"
+#include "cluster/window_order.h"
 #include "drain/blocks.h"
 
 namespace pmio {
 
-// Connections that stay open: of a leader to each other one, for questions, for its part in a round and its
-// streams, and for the drains that it asks for; and of any rank to each leader, for questions.
-constexpr uint64_t kOfALeader = 2 + kMostStreams + SpareLeaders::kMostIdle;
+// Connections that stay open. A leader has them to each other leader: for questions, for its part in a round
+// and its streams, and for the drains that it asks for. Any rank has one to each leader, for questions.
+constexpr uint64_t kOfALeader = 2 + kMostStreams + ConnectionPool::kMostIdle;
 constexpr uint64_t kOfARank = 1;
-// Beside these, of a rank to its own leader.
-constexpr uint64_t kForDrains = SpareLeaders::kMostIdle;
-// For strangers, for those that come again before the old ones are gone, and for more drains at once.
+// A rank has these to its own leader, besides.
+constexpr uint64_t kForDrains = ConnectionPool::kMostIdle;
+// For strangers, for peers that connect again before their old connections are gone, and for more drains at
+// once.
 constexpr uint64_t kSpare = 64;
 
 Cluster::Connections Cluster::connections(uint64_t ranks, uint64_t ranks_here, uint64_t nodes, bool leader) {
@@ -42,7 +43,7 @@ PeerAddress Cluster::address() const { return service_ != nullptr ? service_->ad
 Status Cluster::connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members) {
   options_.place.members = std::move(members);
   leaders_ = std::make_unique<Leaders>(leaders, options_.token, options_.place.node);
-  for_drains_ = std::make_unique<SpareLeaders>(*leaders_);
+  for_drains_ = std::make_unique<ConnectionPool>(*leaders_);
   return service_ != nullptr ? service_->connect(*leaders_) : Status();
 }
 

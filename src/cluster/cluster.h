@@ -1,17 +1,17 @@
-// The nodes of a job, as one of its processes sees them: what it asks of the others, and, in the leader of a
+// The nodes of a job, as one of its processes sees them: what it asks the others, and, in the leader of a
 // node, the service that answers them. The leader is the lowest rank of its node.
 //
-// Started in two steps, since all leaders must be listening before anybody knows their addresses: start, then
-// connect with what MPI has brought together. stop before the job is left, after all processes have drained.
-// Threads: any, but for these three.
+// It is started in two steps, because all leaders must listen before anybody knows their addresses: start,
+// then connect with the addresses that MPI has brought together. `stop` comes before the job is left, after
+// all processes have drained. Threads: any, but one at a time for these three.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cluster/connection_pool.h"
 #include "cluster/service.h"
-#include "cluster/spare_leaders.h"
 #include "node/neighbours.h"
 
 namespace pmio {
@@ -25,9 +25,9 @@ class Cluster : public Neighbours {
     std::string interface;  // peer/server.h; "" chooses one
   };
   static Result<std::unique_ptr<Cluster>> start(Job& job, const Options& options);
-  PeerAddress address() const;  // of the leader; none elsewhere
-  // How many connections a process may have open at once. A leader takes no more than from_others: who comes
-  // then is kept waiting, and gives it up after 30 s.
+  PeerAddress address() const;  // in a leader; none in other processes
+  // How many connections a process may have open at once. A leader accepts no more than from_others. Whoever
+  // connects then is kept waiting, and gives up after 30 s.
   struct Connections {
     uint64_t to_others = 0, from_others = 0;
   };
@@ -36,7 +36,7 @@ class Cluster : public Neighbours {
   Status connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members);
   // Whether that node's leader answers. After all leaders have been connected.
   Status reach(uint32_t node) const { return leaders_->reach(node); }
-  // No more service; whoever asks gets an error.
+  // Ends the service: whoever asks from now on gets an error.
   void stop();
 
   const NodePlace& place() const override { return options_.place; }
@@ -47,7 +47,7 @@ class Cluster : public Neighbours {
   Status truncated(uint64_t file) override;
   Status discard(uint64_t file) override;
 
-  // A shared file pointer, by a number of its handle that is the same on all ranks; as SharedPointer.
+  // A shared file pointer, as SharedPointer. `handle` is a number that is the same on all ranks.
   Result<int64_t> fetch_add(uint64_t handle, uint64_t epoch, int64_t initial, int64_t by);
   Status store(uint64_t handle, uint64_t epoch, int64_t value);
 
@@ -58,7 +58,7 @@ class Cluster : public Neighbours {
   Options options_;  // constant once connected
   std::unique_ptr<Service> service_;
   std::unique_ptr<Leaders> leaders_;
-  std::unique_ptr<SpareLeaders> for_drains_;
+  std::unique_ptr<ConnectionPool> for_drains_;
 };
 
 }  // namespace pmio

@@ -12,7 +12,7 @@ namespace pmio {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLongestPause = 20ms;  // while a rank has not come to a call that another waits for
+constexpr auto kLongestPause = 20ms;  // while a rank has not reached a call that another rank waits for
 
 static Status no_means(const std::exception& failure) {
   return {Code::io, std::string("cannot drain the nodes' logs: ") + failure.what(), ENOMEM};
@@ -62,7 +62,7 @@ void Coordinator::loop() {
     const Status status = round(file, &now);
     const bool answered = answer(file, asked, status, now);
     const LockGuard lock(mutex_);
-    // Files take turns, and those that wait for a slow rank do not keep the nodes busy.
+    // Files take turns. A pause keeps those that wait for a slow rank from keeping the nodes busy.
     const auto first = std::find_if(waiters_.begin(), waiters_.end(),
                                     [&](const Waiter& waiter) { return waiter.file != file; });
     if (first != waiters_.end()) std::rotate(waiters_.begin(), first, waiters_.end());
@@ -89,8 +89,8 @@ bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
     std::deque<Waiter> left;
     for (size_t i = 0; i < waiters_.size(); i++) {
       Waiter& waiter = waiters_[i];
-      const uint64_t reached = waiter.all ? then.finished : stamp_calls(then.cut);
-      const uint64_t wanted = std::min(waiter.calls, kLastCall);  // of later ones nothing is logged
+      const uint64_t reached = waiter.all ? then.finished : stamp_calls(then.horizon);
+      const uint64_t wanted = std::min(waiter.calls, kLastCall);  // nothing of later calls is logged
       const bool done = i < asked && waiter.file == file && (!status.ok() || wanted <= reached);
       if (done)
         over.push_back(std::move(waiter));
@@ -103,7 +103,7 @@ bool Coordinator::answer(uint64_t file, size_t asked, const Status& status, cons
   return !over.empty();
 }
 
-// What a message needs more memory for than there is ends a round, not the process.
+// A message for which there is no memory ends the round, not the process.
 Status Coordinator::tell(Request kind, std::span<const MessageWriter> messages,
                          std::vector<std::vector<std::byte>>* answers) try {
   auto results = leaders_->ask_all(leaders_->all(), kind, messages);
@@ -134,16 +134,17 @@ Status Coordinator::poll(uint64_t file, Poll* now) {
     now->undrained = now->undrained || answer.undrained != 0;
   }
   if (all.finished == UINT64_MAX) {
-    // Who leads a node lets go of it only when all is drained there: who asks has been overtaken by that.
-    now->finished = now->cut = UINT64_MAX;
+    // No node has the file open. A leader closes it only when all is drained there, so that nobody waits for
+    // anything any more.
+    now->finished = now->horizon = UINT64_MAX;
     return {};
   }
   now->finished = std::min(all.finished, kLastCall);
-  // Of the call that some are in, others' independent writes before it may still come: they will find that
-  // they are late (File::Impl::independent_stamp).
+  // Some ranks may be in the next call while others still write independently before it. Those writes will
+  // find that they are late (File::Impl::independent_stamp).
   const bool in_next_call = all.begun > all.finished && now->finished < kLastCall;
-  now->cut = in_next_call ? call_stamp(now->finished + 1, 0)
-                          : call_stamp(now->finished, std::clamp(all.clock, uint64_t{1}, kLastClock));
+  now->horizon = in_next_call ? call_stamp(now->finished + 1, 0)
+                              : call_stamp(now->finished, std::clamp(all.clock, uint64_t{1}, kLastClock));
   return {};
 }
 
@@ -151,7 +152,9 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   if (broken_.count(file) != 0) return {Code::io, "an earlier round failed half-way", EIO};
   PMIO_TRY(poll(file, now));
   if (!now->undrained) return {};
-  PlanBody plan{now->cut, 0, 0};
+  // All that is finished is drained, and nothing beyond the next call.
+  PMIO_ASSERT(stamp_calls(now->horizon) >= now->finished && stamp_calls(now->horizon) <= now->finished + 1);
+  PlanBody plan{now->horizon, 0, 0};
   {
     const LockGuard lock(mutex_);
     plan.round = ++rounds_;
@@ -162,7 +165,7 @@ Status Coordinator::round(uint64_t file, Poll* now) {
   const MessageWriter over = MessageWriter().put(file).put(EndBody{plan.round, error});
   const Status ended = tell(Request::end, {&over, 1}, nullptr);
   {
-    // Who was given up, and has not been told, finds out by asking.
+    // A leader that was given up, and has not been told, finds out by asking.
     const LockGuard lock(mutex_);
     leads_ = false;
   }
@@ -173,7 +176,7 @@ Status Coordinator::ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* p
   PMIO_TRY(leaders_->ask_in_parts(
       leaders_->all(), Request::plan,
       [&](NextPart from) {
-        return MessageWriter().put(file).put(PlanBody{begin.cut, begin.round, from});
+        return MessageWriter().put(file).put(PlanBody{begin.horizon, begin.round, from});
       },
       [&](uint32_t node, const std::vector<std::byte>& answer) { return plan->read(node, answer); }));
   return plan->arrange();
@@ -188,12 +191,13 @@ Status Coordinator::carry_out(uint64_t file, const PlanBody& begin) try {
     PMIO_TRY(plan.read_mixed(answers));
   } while (plan.more_work());
   const std::vector<MessageWriter> changes = plan.changes(file, begin.round);
-  for (size_t i = 0; i + 1 < changes.size(); i++) PMIO_TRY(tell(Request::conceal, {&changes[i], 1}, nullptr));
+  for (size_t i = 0; i + 1 < changes.size(); i++)
+    PMIO_TRY(tell(Request::stop_serving, {&changes[i], 1}, nullptr));
   Status finished = tell(Request::finish, {&changes.back(), 1}, nullptr);
   if (!finished.ok()) broken_.insert(file);
   return finished;
 } catch (const std::exception& failure) {
-  return no_means(failure);  // before `finish`, of which `tell` throws nothing
+  return no_means(failure);  // thrown before `finish`: `tell` throws nothing
 }
 
 }  // namespace pmio

@@ -1,12 +1,23 @@
 // Leads the rounds of all nodes; one per job, in the leader of node 0.
 //
-// A round of one file: poll (how many collective write calls have all ranks finished? the cut is behind the
-// independent writes that came after the last of these, as far as they go; or, where somebody is in the next
-// call, behind what there is of it), plan (what does each node have, up to the cut?), write (each its own,
-// and the windows it owns), conceal (where have others written?), finish (it counts as drained), end (it does
-// so everywhere). Of many windows there are several plan, write and conceal. After a failed finish the file
-// is broken: some nodes count as drained what others do not, so that nothing may be drained any more; all
-// that is left is the log, and recovery. Threads: request any; the rounds on one of its own.
+// A round of one file has these steps; if there are many windows, plan, write and stop_serving come several
+// times.
+//
+//   poll          How many collective write calls have all ranks finished? The round's horizon lies behind
+//   the
+//                 independent writes that came after the last of these calls, as far as there are such
+//                 writes. If some rank is in the next call, the horizon lies behind what there is of that
+//                 call.
+//   plan          What does each node have, up to the horizon?
+//   write         Each node writes its own windows, and the shared ones that it owns.
+//   stop_serving  Each node learns where others have written, and no longer serves these bytes from its log.
+//   finish        What was written counts as drained.
+//   end           It counts as drained on all nodes.
+//
+// A failed finish leaves the file broken: some nodes count as drained what others do not. Nothing may be
+// drained any more then; what is left is the log, and recovery.
+//
+// Threads: any for `request` and `leads`; the rounds run on a thread of the coordinator's own.
 #pragma once
 
 #include <deque>
@@ -26,10 +37,10 @@ class Coordinator {
  public:
   explicit Coordinator(std::unique_ptr<Leaders> leaders);
   ~Coordinator();
-  // Neighbours::drain; answers when it is done.
+  // Neighbours::drain. The answer comes when it is done.
   void request(uint64_t file, uint64_t calls, bool all, PeerReply reply);
-  // Whether that round (PlanBody) still goes on: from before its first `plan` until all leaders that are
-  // there have been told of its end.
+  // Whether the round of that number (PlanBody) still goes on. It does from before its first `plan` until all
+  // leaders that are there have been told of its end.
   bool leads(uint64_t round);
 
  private:
@@ -41,19 +52,19 @@ class Coordinator {
   };
   struct Poll {
     uint64_t finished = 0;  // collective write calls, by all ranks
-    CallStamp cut = 0;      // nothing comes any more that is earlier
+    CallStamp horizon = 0;  // nothing earlier comes any more
     bool undrained = false;
   };
   void loop();
-  // *now: as it was when the round began; all up to its cut is drained on success.
+  // *now: the state when the round began. On success all up to its horizon is drained.
   Status round(uint64_t file, Poll* now);
   Status poll(uint64_t file, Poll* now);
   Status ask_plans(uint64_t file, const PlanBody& begin, RoundPlan* plan);
   Status carry_out(uint64_t file, const PlanBody& begin);
-  // The same to all leaders, or to each its own; the first error of any.
+  // Sends one message to all leaders, or to each its own. Returns the first error of any.
   Status tell(Request kind, std::span<const MessageWriter> messages,
               std::vector<std::vector<std::byte>>* answers);
-  // Whether somebody waits no more.
+  // Whether anybody got an answer.
   bool answer(uint64_t file, size_t asked, const Status& status, const Poll& then);
 
   std::unique_ptr<Leaders> leaders_;

@@ -22,8 +22,8 @@ void DrainDesk::request(uint64_t file, const DrainBody& body, PeerReply reply) {
   }
 }
 
-// Who comes while a question is under way is not served by its round, which may have begun before: those wait
-// for the next one, together.
+// The round of a question that is under way may have begun before a newcomer's last write. So newcomers wait,
+// together, for the next round.
 void DrainDesk::ask(const Wanted& wanted, Group* group) {
   for (;;) {
     std::vector<PeerReply> served;

@@ -1,5 +1,5 @@
-// What other nodes have of a window that this one writes for all of them. Threads: any, each with connections
-// that no other one waits for.
+// What other nodes have of a window that this node writes for all of them. Threads: any, each with its own
+// connections.
 #pragma once
 
 #include <cstddef>

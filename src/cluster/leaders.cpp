@@ -8,7 +8,7 @@
 
 namespace pmio {
 
-// Whoever takes so long for nothing is given up like one that says nothing.
+// A leader that loses so many answers in a row is given up, like one that says nothing.
 constexpr unsigned kMostLost = 300 / kFrameSeconds;
 
 Leaders::Leaders(std::vector<Peer> leaders, const PeerToken& token, uint32_t my_node)
@@ -31,7 +31,7 @@ Status Leaders::reach(uint32_t node) const {
   return connection.call(static_cast<uint32_t>(Request::alive), {}).status();
 }
 
-// Of one that is gone, the first error tells more than that it refuses to be asked again.
+// If the leader is gone, the first error tells more than the refusal of a new connection.
 void Leaders::repeat(uint32_t node, Request kind, const MessageWriter& message,
                      Result<std::vector<std::byte>>* answer) {
   for (unsigned lost = 1; lost < kMostLost && answer->status().system_errno() == ECONNRESET; lost++) {
@@ -42,6 +42,7 @@ void Leaders::repeat(uint32_t node, Request kind, const MessageWriter& message,
 }
 
 Result<std::vector<std::byte>> Leaders::ask(uint32_t node, Request kind, const MessageWriter& message) {
+  PMIO_ASSERT(node < connections_.size());
   auto answer = connections_[node]->call(static_cast<uint32_t>(kind), message.bytes());
   if (may_repeat(kind)) repeat(node, kind, message, &answer);
   return answer;
@@ -51,7 +52,10 @@ std::vector<Result<std::vector<std::byte>>> Leaders::ask_all(std::span<const uin
                                                              std::span<const MessageWriter> messages) {
   std::vector<PeerConnection*> peers;
   peers.reserve(nodes.size());
-  for (const uint32_t node : nodes) peers.push_back(connections_[node].get());
+  for (const uint32_t node : nodes) {
+    PMIO_ASSERT(node < connections_.size());
+    peers.push_back(connections_[node].get());
+  }
   std::vector<std::span<const std::byte>> payloads;
   payloads.reserve(messages.size());
   for (const MessageWriter& message : messages) payloads.push_back(message.bytes());

@@ -1,17 +1,17 @@
-// What the nodes of a job ask each other, as bytes (src/peer carries them). Integers as they lie in memory:
-// all nodes of a job run the same build.
+// What the nodes of a job ask each other, as bytes; src/peer carries them. Integers are as they lie in
+// memory, because all nodes of a job run the same build.
 //
 //   ask        any process -> every other node's leader     Neighbours::ask
 //   survey                                                  Neighbours::survey
 //   forget, truncated, discard                              likewise
-//   drain_for_me   any process -> its own node's leader; answered when the round is over
-//   drain      a leader -> the coordinator: node 0's leader; likewise
+//   drain_for_me   any process -> its own node's leader; the answer comes when the round is over
+//   drain      a leader -> the coordinator, which is node 0's leader; likewise
 //   fetch_add, store   any process -> the coordinator       a shared file pointer
-//   poll, plan, write, conceal, finish, end   the coordinator -> every leader, in this order: a round
-//              (coordinator.h); of plan, write and conceal as many as it takes
+//   poll, plan, write, stop_serving, finish, end   the coordinator -> every leader, in this order: a round
+//              (coordinator.h); plan, write and stop_serving come as often as it takes
 //   pieces     the owner of a window -> a leader, during `write`
-//   alive      a leader -> the coordinator, where it hears nothing of a round that it has begun: whether that
-//              still goes on. Without a body, to any leader: whether it answers at all
+//   alive      a leader that hears nothing of a round that it has begun -> the coordinator: does the round
+//              still go on? Without a body, to any leader: does it answer at all?
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,13 @@ enum class Request : uint32_t {
   plan,
   write,
   pieces,
-  conceal,
+  stop_serving,
   finish,
   end,
   alive,
 };
 
-// Whether a request may be carried out twice, one after the other, where its answer was lost.
+// Whether a request whose answer was lost may be carried out a second time.
 constexpr bool may_repeat(Request kind) {
   switch (kind) {
     case Request::fetch_add:
@@ -60,18 +60,18 @@ constexpr bool may_repeat(Request kind) {
 using MessageWriter = ByteWriter;
 using MessageReader = ByteReader;
 
-// Beyond the file's number, which comes first in every request:
+// What follows the file's number, which comes first in every request:
 struct AskBody {  // then a list of Vector
   uint64_t upto;
   uint64_t purpose;  // Neighbours::Purpose
 };
-struct AskAnswer {  // of Neighbours::Answer, what one node knows
+struct AskAnswer {  // one node's part of Neighbours::Answer
   uint64_t undrained;
   uint64_t end;
   uint64_t synced;
   uint64_t clock;
 };
-struct DrainBody {  // of both; Neighbours::drain
+struct DrainBody {  // of drain and drain_for_me; Neighbours::drain
   uint64_t calls;
   uint64_t all;
 };
@@ -93,57 +93,56 @@ struct PollAnswer {
 struct SharedPointerBody {
   uint64_t epoch;
   int64_t initial;
-  int64_t by;  // store: nothing
+  int64_t by;  // unused by store
 };
-// Of the requests of a round each has its number, and is refused where another one goes on: it may have come
-// late.
+// Each request of a round has the round's number. It may come late: if another round goes on, it is refused.
 struct PlanBody {
-  uint64_t cut;
-  uint64_t round;  // of the coordinator's all, each higher than those before
-  uint64_t from;   // of the node's windows, the first one wanted; 0 begins the round
+  uint64_t horizon;
+  uint64_t round;  // its number: each of the coordinator's rounds has a higher one than those before
+  uint64_t from;   // the first of the node's windows that is wanted; 0 begins the round
 };
-// Answers for which one message may be too small begin with this, and are asked for again `from` there on.
+// An answer that may be too large for one message begins with this. The rest is asked for `from` there on.
 using NextPart = uint64_t;  // 0: that was all
 struct PlanAnswer {         // then of each window its number and its list of Interval
   NextPart next;
   uint64_t windows;
 };
-// write: WriteBody, list of those of the node's windows that another one writes; then of each that it writes
-// for others too, its number and the list of these. Answer: list of the latter windows in which bytes were in
-// more than one piece.
+// write: WriteBody, then a list of the node's windows that another node writes. Then come the windows that
+// the node writes for others too: of each its number and the list of the others. The answer lists those of
+// the latter windows in which bytes were in more than one piece.
 struct WriteBody {
   uint64_t round;
-  uint64_t begin, end;  // it is about windows from begin to before end
+  uint64_t begin, end;  // the request is about windows from begin to before end
 };
 // pieces: PiecesBody. Answer: NextPart, list of PieceBody, then the data of all of them.
 struct PiecesBody {
   uint64_t round;
   uint64_t window;
-  uint64_t from;  // of the window's pieces, the first one wanted
+  uint64_t from;  // the first of the window's pieces that is wanted
 };
 struct PieceBody {
   Vector range;
   uint64_t stamp;
   uint64_t rank;
 };
-// conceal, finish: the round's number (uint64_t), list of ChangedBody, the same for all nodes.
+// stop_serving, finish: the round's number (uint64_t), list of ChangedBody, the same for all nodes.
 struct ChangedBody {
   uint64_t window;
-  uint64_t begin, next_begin;  // of what all have written there; and without the node that has the first byte
-  uint64_t end, next_end;      // likewise, the last byte
-  uint32_t first, last;        // these nodes
+  uint64_t begin, next_begin;  // of what all have written there, and of what all but the node `first` have
+  uint64_t end, next_end;      // likewise, without the node `last`
+  uint32_t first, last;        // the nodes that have written the first and the last byte
   uint64_t mixed;
 };
 struct EndBody {
   uint64_t round;
-  uint64_t error;  // 0 where the round was finished, else an errno
+  uint64_t error;  // 0: the round was finished; else an errno
 };
-// alive: PlanBody::round. Answer: nothing; ESTALE where the coordinator leads that round no more.
+// alive: PlanBody::round. The answer is empty, or ESTALE if the coordinator leads that round no more.
 
-// What a message that cannot be one of these is answered with, or an answer taken for.
+// The error for a message, or for an answer, that cannot be one of these.
 Status nonsense();
 
-// Whether a piece that came from outside may be believed: within a window, its blocks in order.
+// Whether a piece that came from outside may be believed: it lies within a window, with its blocks in order.
 bool sensible(const Vector& range, uint64_t window);
 
 }  // namespace pmio

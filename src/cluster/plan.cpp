@@ -15,6 +15,7 @@ bool in_window(const Interval& piece, uint64_t window) {
 }  // namespace
 
 Status RoundPlan::read(uint32_t node, std::span<const std::byte> answer) {
+  PMIO_ASSERT(node < nodes_);
   MessageReader reader(answer);
   PlanAnswer head{};
   if (!reader.get(&head)) return nonsense();
@@ -55,6 +56,7 @@ Status RoundPlan::read_mixed(std::span<const std::vector<std::byte>> answers) {
 }
 
 std::span<const Interval> RoundPlan::pieces(const Part& part) const {
+  PMIO_ASSERT(part.first <= pieces_.size() && part.count <= pieces_.size() - part.first);
   return std::span(pieces_).subspan(part.first, part.count);
 }
 
@@ -64,20 +66,20 @@ std::span<const RoundPlan::Part> RoundPlan::window_at(size_t part) const {
   return std::span(parts_).subspan(part, end - part);
 }
 
-// Whether the pieces of different nodes overlap, as far as they are known. Tiny pieces, told as one span, are
-// better written by one node even where they only interleave.
+// Whether the pieces of different nodes overlap, as far as the pieces are known. Tiny pieces are told as one
+// span: one node had better write them even if they only interleave.
 bool RoundPlan::mix(std::span<const Part> parts) const {
   if (parts.size() < 2) return false;
   std::vector<Interval> all;
   for (const Part& part : parts) all.insert(all.end(), pieces(part).begin(), pieces(part).end());
   std::sort(all.begin(), all.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  // The pieces of one node do not overlap, so that an overlap of two nodes shows between neighbours.
+  // The pieces of one node do not overlap. So an overlap of two nodes shows between neighbours.
   return std::adjacent_find(all.begin(), all.end(), [](const Interval& a, const Interval& b) {
            return b.begin < a.end;
          }) != all.end();
 }
 
-// Of the next windows, as many as one request is about.
+// The shared ones of the next windows. It looks at as many windows as one request is about.
 std::vector<std::span<const RoundPlan::Part>> RoundPlan::next_shared() {
   std::vector<std::span<const Part>> shared;
   for (const size_t begin = given_; more_work() && given_ - begin < most_parts_;) {
@@ -89,6 +91,7 @@ std::vector<std::span<const RoundPlan::Part>> RoundPlan::next_shared() {
 }
 
 std::vector<MessageWriter> RoundPlan::work(uint64_t file, uint64_t round) {
+  PMIO_ASSERT(given_ == 0 || more_work());
   const uint64_t begin = given_ == 0 ? 0 : parts_[given_].window;
   const auto shared = next_shared();
   const uint64_t end = more_work() ? parts_[given_].window : UINT64_MAX;
@@ -97,7 +100,7 @@ std::vector<MessageWriter> RoundPlan::work(uint64_t file, uint64_t round) {
   std::vector<uint32_t> nodes;
   for (size_t i = 0; i < shared.size(); i++) {
     const uint64_t window = shared[i].front().window;
-    // Windows that follow each other are of one node, those of two nodes far apart: on other servers.
+    // One node gets windows that follow each other. The windows of two nodes are far apart, on other servers.
     const uint32_t owner = shared[i][i * shared[i].size() / shared.size()].node;
     nodes.clear();
     for (const Part& part : shared[i]) {
@@ -118,6 +121,7 @@ std::vector<MessageWriter> RoundPlan::work(uint64_t file, uint64_t round) {
 }
 
 ChangedBody RoundPlan::changed(std::span<const Part> parts) const {
+  PMIO_ASSERT(!parts.empty());
   const uint64_t window = parts.front().window;
   ChangedBody all{window, UINT64_MAX, UINT64_MAX, 0,
                   0,      0,          0,          std::binary_search(mixed_.begin(), mixed_.end(), window)};

@@ -1,5 +1,6 @@
-// Who writes which window in a round: each node its own, where the pieces of the nodes do not mix; else one
-// of them. However many windows there are, each message has a bound. Threads: one.
+// Who writes which window in a round. If the pieces of the nodes do not mix, each node writes its own; else
+// one of the nodes writes all of the window. Each message has a bound, however many windows there are.
+// Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,20 @@ namespace pmio {
 
 class RoundPlan {
  public:
-  // Parts: what one node has of one window.
-  static constexpr size_t kMostParts = size_t{4}
-                                       << 20;  // of all nodes, in a `write`, of at most 12 bytes each
-  static constexpr size_t kMostChanged = size_t{1} << 20;  // windows, in a `finish`
+  // A part is what one node has of one window. Parts of all nodes in a `write`, of at most 12 bytes each:
+  static constexpr size_t kMostParts = size_t{4} << 20;
+  static constexpr size_t kMostChanged = size_t{1} << 20;  // windows in a `finish`
   explicit RoundPlan(uint32_t nodes, size_t most_parts = kMostParts, size_t most_changed = kMostChanged)
       : nodes_(nodes), most_parts_(most_parts), most_changed_(most_changed) {}
-  // The answers to `plan`, in any order; once all have come, `arrange`.
+  // Takes the answers to `plan`, in any order. When all have come, `arrange`.
   Status read(uint32_t node, std::span<const std::byte> answer);
   Status arrange();
-  // The next request `write`, for each node, until there is no more; at least one. And the answers, by node.
+  // The next request `write` of each node, by node: at least one, then more as long as `more_work`.
   std::vector<MessageWriter> work(uint64_t file, uint64_t round);
   bool more_work() const { return given_ < parts_.size(); }
+  // Takes the answers to it, by node.
   Status read_mixed(std::span<const std::vector<std::byte>> answers);
-  // The requests `conceal` to all nodes, the last of which is `finish`.
+  // The requests `stop_serving` to all nodes, the last of which is `finish`.
   std::vector<MessageWriter> changes(uint64_t file, uint64_t round) const;
 
  private:
@@ -34,7 +35,7 @@ class RoundPlan {
     uint64_t window = 0;
     uint32_t node = 0;
     uint32_t count = 0;  // of its pieces
-    uint64_t first = 0;  // of these
+    uint64_t first = 0;  // the position of the first piece in pieces_
   };
   std::span<const Interval> pieces(const Part& part) const;
   // The parts of the window that begins there.
@@ -47,7 +48,7 @@ class RoundPlan {
   const size_t most_parts_, most_changed_;
   std::vector<Part> parts_;  // arranged: by window, then node
   std::vector<Interval> pieces_;
-  size_t given_ = 0;             // parts of the windows that are worked on so far
+  size_t given_ = 0;             // parts of the windows that `work` has given out
   std::vector<uint64_t> mixed_;  // in order
 };
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "cluster/stream_order.h"
 #include "cluster/task_thread.h"
+#include "cluster/window_order.h"
 #include "drain/visible.h"
 
 namespace pmio {
@@ -16,7 +16,7 @@ namespace pmio {
 constexpr size_t kMostAnswerBytes = 16 << 20;
 constexpr unsigned kMostUnheard = std::chrono::minutes(5) / TaskThread::kIdlePause;
 constexpr size_t kMostTold = 4;           // windows, each for another node
-constexpr size_t kMostPlanned = 1 << 20;  // of a plan, which is one message; of further windows the span
+constexpr size_t kMostPlanned = 1 << 20;  // intervals of a plan; further windows are told as one span each
 
 static Status no_such_round() { return {Code::io, "no such round", EPROTO}; }
 
@@ -26,7 +26,7 @@ Result<NodeRound*> RoundPart::current(uint64_t file, uint64_t number) {
   return round_.get();
 }
 
-// On the thread that began the round, which alone can let go of its lock.
+// Runs on the thread that began the round, which alone can let go of the round's lock.
 void RoundPart::abandon() {
   std::shared_ptr<NodeRound> over;
   {
@@ -46,6 +46,7 @@ uint64_t RoundPart::number() {
 
 void RoundPart::set_number(uint64_t number) {
   const LockGuard lock(mutex_);
+  PMIO_ASSERT(number >= number_);  // an earlier round never comes back
   number_ = number;
 }
 
@@ -56,17 +57,17 @@ void RoundPart::look_after() {
     if (round_ == nullptr) return;
     question.put(file_).put(number_);
   }
-  // One that has given this node up has ended the round without being able to say so here.
+  // A coordinator that has given this node up has ended the round, and could not say so here.
   const Status status = leaders_.ask(kCoordinator, Request::alive, question).status();
   unheard_ = status.ok() ? 0 : unheard_ + 1;
   switch (status.system_errno()) {
     case ESTALE:        // it leads the round no more
-    case EPROTO:        // nor any
+    case EPROTO:        // it leads no round
     case ECONNREFUSED:  // it is gone
     case ECONNRESET:
       return abandon();
     default:
-      // It may only be busy; its next request would find no round.
+      // The coordinator may only be busy, and its next request would find no round.
       if (unheard_ >= kMostUnheard) abandon();
   }
 }
@@ -77,7 +78,7 @@ Status RoundPart::begin(uint64_t number, const PlanBody& plan) {
   set_number(plan.round);
   const std::shared_ptr<File> file = job_.find_number(number);
   if (file == nullptr) return {Code::io, "the file is not open on this node", EBADF};
-  auto round = NodeRound::begin(file, plan.cut);
+  auto round = NodeRound::begin(file, plan.horizon);
   if (!round.ok()) return round.status();
   const LockGuard lock(mutex_);
   round_ = std::move(round.value());
@@ -108,11 +109,11 @@ Status RoundPart::plan(uint64_t number, MessageReader body, MessageWriter* answe
   return {};
 }
 
-// Its own windows, from a place of the file on that is another for every node, and so perhaps at another
-// server where nobody knows of servers; then those that it writes for others too.
+// The node's own windows, then those that it writes for others too. Every node begins at another place of the
+// file, and so perhaps at another server even if nobody knows of servers.
 Result<std::vector<WindowQueue::Window>> RoundPart::read_work(NodeRound& round, const WriteBody& wanted,
                                                               MessageReader body) const {
-  std::vector<uint64_t> left;  // to others, or written with what others have
+  std::vector<uint64_t> left;  // windows that others write, or that are written with what others have
   if (!body.get_list(&left)) return nonsense();
   std::vector<WindowQueue::Window> shared;
   while (!body.done()) {
@@ -140,8 +141,9 @@ Result<std::vector<WindowQueue::Window>> RoundPart::read_work(NodeRound& round, 
     places.push_back({round.server_of(window.number), false});
     mine.push_back(std::move(window));
   }
+  PMIO_ASSERT(mine.size() == places.size());
   std::vector<WindowQueue::Window> ordered;
-  for (const size_t position : stream_order(places, round.servers(), node_, leaders_.count()))
+  for (const size_t position : window_order(places, round.servers(), node_, leaders_.count()))
     ordered.push_back(std::move(mine[position]));
   return ordered;
 }
@@ -172,7 +174,7 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   auto work = read_work(*round.value(), wanted, body);
   if (!work.ok()) return work.status();
   std::vector<WindowQueue::Window> windows = std::move(work).value();
-  // No more than there is work for.
+  // No more streams than there is work for.
   const size_t streams =
       std::clamp<size_t>(windows.size(), 1, streams_of_node(round.value()->servers(), leaders_.count()));
   while (more_leaders_.size() + 1 < streams) more_leaders_.push_back(leaders_.more());
@@ -192,7 +194,7 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   };
   std::vector<std::future<Status>> others;
   others.reserve(streams);
-  // Where there can be no more threads, one stream after the other: what is left for the later ones.
+  // If there can be no more threads, the streams run one after the other, on what the earlier ones have left.
   for (size_t i = 1; i < streams; i++)
     others.push_back(std::async(std::launch::async | std::launch::deferred, run, i));
   Status status = run(0);
@@ -205,7 +207,7 @@ Status RoundPart::write(uint64_t file, MessageReader body, MessageWriter* answer
   return {};
 }
 
-// Empty: none are known.
+// The rest of a window that others have been told a part of; empty if none is kept.
 std::vector<Piece> RoundPart::take_told(uint64_t window) {
   const auto told =
       std::find_if(told_.begin(), told_.end(), [=](const Told& one) { return one.window == window; });
@@ -263,7 +265,7 @@ Result<RoundPart::Changed> RoundPart::read_changed(uint64_t file, MessageReader 
   return changed;
 }
 
-Status RoundPart::conceal(uint64_t file, MessageReader body) {
+Status RoundPart::stop_serving(uint64_t file, MessageReader body) {
   const auto changed = read_changed(file, body);
   return changed.ok() ? changed.value().round->conceal(changed.value().foreign) : changed.status();
 }

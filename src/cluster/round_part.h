@@ -1,5 +1,6 @@
-// A leader's part in the rounds of the coordinator: plan, write, conceal, finish, end, on one thread; pieces
-// on any. Holds the round that is going on. Writes in as many streams as stream_order.h says, each a thread.
+// A leader's part in the rounds of the coordinator. It holds the round that is going on, and writes in as
+// many streams as window_order.h says, each on a thread. Threads: one for all but `pieces`, which may run on
+// any.
 #pragma once
 
 #include <deque>
@@ -19,17 +20,17 @@ class RoundPart {
  public:
   RoundPart(Job& job, Leaders& leaders, uint32_t node) : job_(job), leaders_(leaders), node_(node) {}
 
-  // Each: the body behind the file's number in, the answer out.
+  // Requests of message.h. body: what follows the file's number.
   Status plan(uint64_t file, MessageReader body, MessageWriter* answer);
   Status write(uint64_t file, MessageReader body, MessageWriter* answer);
   Status pieces(uint64_t file, MessageReader body, MessageWriter* answer);
-  Status conceal(uint64_t file, MessageReader body);
+  Status stop_serving(uint64_t file, MessageReader body);
   Status finish(uint64_t file, MessageReader body);
   Status end(uint64_t file, MessageReader body);
 
-  // Drops a round that its coordinator has left, which holds up whoever discards the file's log.
+  // Drops a round that its coordinator has left: such a round holds up whoever discards the file's log.
   void abandon();
-  // Called while nothing comes: abandons the round where the coordinator is gone, leads it no more, or has
+  // Called while no request comes. Abandons the round if the coordinator is gone, leads it no more, or has
   // not been heard for five minutes.
   void look_after();
 
@@ -49,7 +50,7 @@ class RoundPart {
   Result<std::vector<WindowQueue::Window>> read_work(NodeRound& round, const WriteBody& wanted,
                                                      MessageReader body) const;
   Result<Changed> read_changed(uint64_t file, MessageReader body);
-  // Until there are no more. mixed: windows in which bytes were in more than one piece.
+  // Writes windows until there are no more. mixed: those in which bytes were in more than one piece.
   static Status write_stream(NodeRound& round, WindowQueue& queue, std::vector<uint64_t>* mixed);
   Leaders& leaders_of_stream(size_t stream);
   std::vector<Piece> take_told(uint64_t window) PMIO_REQUIRES(mutex_);
@@ -57,9 +58,9 @@ class RoundPart {
   Job& job_;
   Leaders& leaders_;
   const uint32_t node_;
-  std::vector<std::unique_ptr<Leaders>> more_leaders_;  // no stream waits for another one's answers
-  unsigned unheard_ = 0;  // looks after the round that its coordinator has not answered, one after the other
-  Mutex mutex_;           // of the pointer to the round, not of the round
+  std::vector<std::unique_ptr<Leaders>> more_leaders_;  // by stream: none waits for another one's answers
+  unsigned unheard_ = 0;                                // how often in a row look_after got no answer
+  Mutex mutex_;                                         // guards the pointer to the round, not the round
   std::shared_ptr<NodeRound> round_ PMIO_GUARDED_BY(mutex_);
   std::deque<Told> told_ PMIO_GUARDED_BY(mutex_);  // the last windows that others have been told a part of
   uint64_t file_ PMIO_GUARDED_BY(mutex_) = 0;

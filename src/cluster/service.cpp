@@ -55,7 +55,7 @@ TaskThread& Service::thread_of(Request kind) {
   switch (kind) {
     case Request::plan:
     case Request::write:
-    case Request::conceal:
+    case Request::stop_serving:
     case Request::finish:
     case Request::end:
       return rounds_;
@@ -68,7 +68,7 @@ TaskThread& Service::thread_of(Request kind) {
   }
 }
 
-// At once, on the transport's thread: those that work on requests may be busy for long.
+// Answers at once, on the transport's thread: the threads that work on requests may be busy for long.
 int Service::answer_alive(MessageReader body) const {
   if (body.done()) return 0;
   uint64_t file = 0, round = 0;
@@ -76,7 +76,7 @@ int Service::answer_alive(MessageReader body) const {
   return coordinator_ != nullptr && coordinator_->leads(round) ? 0 : ESTALE;
 }
 
-// No request comes before all have been connected: the leaders meet in between.
+// No request comes before all leaders have been connected, because they wait for each other in between.
 void Service::handle(uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
   const auto request = static_cast<Request>(kind);
   if (request == Request::alive) return reply.send(answer_alive(MessageReader(payload)), {});
@@ -120,8 +120,8 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
       return part_->write(file, body, answer);
     case Request::pieces:
       return part_->pieces(file, body, answer);
-    case Request::conceal:
-      return part_->conceal(file, body);
+    case Request::stop_serving:
+      return part_->stop_serving(file, body);
     case Request::finish:
       return part_->finish(file, body);
     case Request::end:
@@ -193,7 +193,7 @@ Status Service::answer_poll(uint64_t number, MessageWriter* answer) {
   const std::shared_ptr<File> file = job_.find_number(number);
   if (file != nullptr && file->some_rank_died())
     return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
-  // A file that no rank of the node has open any more holds nobody up.
+  // If no rank of the node has the file open any more, the file holds nobody up.
   answer->put(file == nullptr ? PollAnswer{UINT64_MAX, 0, 0, 0}
                               : PollAnswer{file->calls_finished_here(), file->calls_begun_here(),
                                            file->clock(), !file->all_drained_here()});

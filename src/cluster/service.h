@@ -1,6 +1,5 @@
-// What a leader answers to the other nodes. The transport's thread hands everything that may take time to
-// threads of its own: one for the rounds, one for questions, one for the pieces of a window, one for what
-// waits for a round to end.
+// What a leader answers to the other nodes. The transport's thread hands whatever may take time to four other
+// threads: for the rounds, for questions, for the pieces of a window, and for what waits until a round ends.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@ namespace pmio {
 
 class Service {
  public:
-  // Listens at once; answers once `connect` has said who the others are.
+  // Listens at once. Answers when `connect` has said who the others are.
   static Result<std::unique_ptr<Service>> start(Job& job, const std::string& interface,
                                                 const PeerToken& token, uint32_t node,
                                                 size_t most_connections);
@@ -45,7 +44,7 @@ class Service {
   std::unique_ptr<Coordinator> coordinator_;  // on node 0
   TaskThread rounds_{[this] { part_->look_after(); }};
   TaskThread questions_, pieces_, discards_;
-  std::unique_ptr<PeerServer> server_;  // the first to go
+  std::unique_ptr<PeerServer> server_;  // destroyed first
 };
 
 }  // namespace pmio

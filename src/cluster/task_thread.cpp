@@ -50,7 +50,7 @@ void TaskThread::loop() {
     try {
       task();
     } catch (const std::exception&) {
-      // No memory, no thread. Who waits for its answer is told when the task goes (PeerReply).
+      // There is no memory, or no thread. The destroyed task tells whoever waits for its answer (PeerReply).
     }
   }
 }

@@ -1,5 +1,5 @@
-// A thread that does one thing after another; it makes no MPI call and blocks all signals. What a task throws
-// ends the task alone. Without a thread it throws std::system_error when it is made.
+// A thread that does one task after another. It makes no MPI call and blocks all signals. An exception ends
+// its task alone. The constructor throws std::system_error if there can be no thread.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,10 @@ namespace pmio {
 
 class TaskThread {
  public:
-  // idle: called every kIdlePause in which there is nothing to do, once there has been something.
+  // idle: after the first task, called whenever there has been nothing to do for kIdlePause.
   static constexpr std::chrono::seconds kIdlePause{5};
   explicit TaskThread(std::function<void()> idle = nullptr);
-  ~TaskThread();  // what has not begun is dropped
+  ~TaskThread();  // drops the tasks that have not begun
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
   void post(std::function<void()> task);

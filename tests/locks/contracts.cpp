@@ -1,5 +1,5 @@
 // What the contracts of base/mutex.h must let clang find, and what it must let pass: clang compares what it
-// says with the comments (-verify).
+// says with the comments (-verify), each before its line.
 #include "base/biased_mutex.h"
 #include "base/mutex.h"
 
@@ -27,10 +27,8 @@ class Counter {
 
   // expected-error@+1 {{writing variable 'value_' requires holding}}
   void add_unlocked() { value_++; }
-  int look_unlocked() const {
-    return value_;
   // expected-error@+1 {{reading variable 'value_' requires holding}}
-  }
+  int look_unlocked() const { return value_; }
   // expected-error@+1 {{calling function 'add_held' requires holding}}
   void call_unlocked() { add_held(); }
   void add_late() {
@@ -47,9 +45,8 @@ class Counter {
   }
   void wait_unlocked() {
     UniqueLock lock(mutex_);
-    changed_.wait(lock,
-                  // expected-error@+1 {{reading variable 'value_' requires}}
-                  [this] { return value_ > 0; });
+    // expected-error@+1 {{reading variable 'value_' requires}}
+    changed_.wait(lock, [this] { return value_ > 0; });
   }
   void lock_twice() {
     // expected-note@+1 {{mutex acquired here}}

@@ -1,4 +1,4 @@
-// The order of a round's requests, which cut it takes, and what becomes of who waits when a node fails.
+// The order of a round's requests, which horizon it takes, and what becomes of who waits when a node fails.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -26,7 +26,7 @@ class CoordinatorTest : public testing::Test {
       node.on(Request::plan, [this](MessageReader body, MessageWriter* answer) {
         PlanBody plan{};
         EXPECT_TRUE(body.get(&plan));
-        cut_ = plan.cut;
+        horizon_ = plan.horizon;
         answer->put(PlanAnswer{0, 0});
         return Status();
       });
@@ -58,7 +58,7 @@ class CoordinatorTest : public testing::Test {
 
   FakeLeader nodes_[2];
   std::atomic<uint64_t> calls_[2], begun_[2], clock_[2];
-  std::atomic<uint64_t> cut_{0};
+  std::atomic<uint64_t> horizon_{0};
   std::unique_ptr<Coordinator> coordinator_;
 };
 
@@ -69,7 +69,7 @@ TEST_F(CoordinatorTest, LeadsARoundInOrder) {
   calls_[0] = begun_[0] = begun_[1] = 5;
   calls_[1] = 3;
   EXPECT_TRUE(drain(kFile, 3).ok());
-  EXPECT_EQ(cut_, call_stamp(4, 0));  // what there is of the call that is going on
+  EXPECT_EQ(horizon_, call_stamp(4, 0));  // what there is of the call that is going on
   for (auto& node : nodes_) EXPECT_EQ(node.came(), kRound);
 }
 
@@ -112,7 +112,7 @@ TEST_F(CoordinatorTest, DrainsIndependentWritesUpToTheLatest) {
   clock_[0] = 17;
   clock_[1] = 9;
   EXPECT_TRUE(drain(kFile, 3, true).ok());
-  EXPECT_EQ(cut_, call_stamp(3, 17));
+  EXPECT_EQ(horizon_, call_stamp(3, 17));
 }
 
 // Those of ranks that have finished a call are later than the call, on all ranks.
@@ -126,12 +126,12 @@ TEST_F(CoordinatorTest, WaitsForTheEndOfACallForTheIndependentWritesBehindIt) {
     over = true;
   });
   EXPECT_TRUE(drain(kFile, 3).ok());
-  EXPECT_EQ(cut_, call_stamp(3, 0));
+  EXPECT_EQ(horizon_, call_stamp(3, 0));
   std::this_thread::sleep_for(50ms);
   EXPECT_FALSE(over);
   calls_[1] = 3;
   waits.join();
-  EXPECT_EQ(cut_, call_stamp(3, 17));
+  EXPECT_EQ(horizon_, call_stamp(3, 17));
 }
 
 TEST_F(CoordinatorTest, DoesNothingWhereAllIsDrained) {

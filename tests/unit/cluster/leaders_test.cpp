@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "cluster/cluster.h"
-#include "cluster/stream_order.h"
+#include "cluster/window_order.h"
 #include "cluster/task_thread.h"
 #include "support/peer_fixture.h"
 
@@ -19,7 +19,7 @@ namespace {
 TEST(Leaders, HaveRoomForAllRanksOfTheJob) {
   constexpr uint64_t kRanks = 192, kHere = 96, kNodes = 2;
   constexpr uint64_t kThatCome =
-      kRanks + kHere * SpareLeaders::kMostIdle + kNodes * (1 + kMostStreams + SpareLeaders::kMostIdle);
+      kRanks + kHere * ConnectionPool::kMostIdle + kNodes * (1 + kMostStreams + ConnectionPool::kMostIdle);
   allow_many_descriptors();
   const auto most = Cluster::connections(kRanks, kHere, kNodes, true);
   auto server = PeerServer::start("127.0.0.1", token(), echo, most.from_others);
@@ -58,7 +58,7 @@ class Forgetful {
 
 TEST(Leaders, AreAskedAgainWhereThatDoesNoHarm) {
   const MessageWriter question = MessageWriter().put(uint64_t{7});
-  for (const Request kind : {Request::ask, Request::drain, Request::poll, Request::conceal}) {
+  for (const Request kind : {Request::ask, Request::drain, Request::poll, Request::stop_serving}) {
     const Forgetful leader(3);
     const auto answer = leader.leaders().ask(0, kind, question);
     EXPECT_TRUE(answer.ok()) << answer.status().message();

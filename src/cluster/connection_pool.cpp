@@ -1,10 +1,11 @@
-#include "cluster/spare_leaders.h"
+#include "cluster/connection_pool.h"
 
 #include <utility>
 
 namespace pmio {
 
-Result<std::vector<std::byte>> SpareLeaders::ask(uint32_t node, Request kind, const MessageWriter& message) {
+Result<std::vector<std::byte>> ConnectionPool::ask(uint32_t node, Request kind,
+                                                   const MessageWriter& message) {
   std::unique_ptr<Leaders> mine;
   {
     const LockGuard lock(mutex_);

@@ -1,6 +1,8 @@
-#include "cluster/stream_order.h"
+#include "cluster/window_order.h"
 
 #include <algorithm>
+
+#include "base/status.h"
 
 namespace pmio {
 
@@ -8,13 +10,14 @@ uint32_t streams_of_node(uint32_t servers, uint32_t nodes) {
   return std::clamp((servers + nodes - 1) / nodes, 1u, kMostStreams);
 }
 
-std::vector<size_t> stream_order(std::span<const WindowPlace> windows, uint32_t servers, uint32_t node,
+std::vector<size_t> window_order(std::span<const WindowPlace> windows, uint32_t servers, uint32_t node,
                                  uint32_t nodes) {
+  PMIO_ASSERT(servers > 0 && node < nodes);
   const auto first = static_cast<uint32_t>(uint64_t{servers} * node / nodes);
   std::vector<uint64_t> taken(size_t{servers} * 2, 0);
   struct Turn {
     bool partial;
-    uint64_t round;   // of the servers' turns
+    uint64_t round;   // how many turns the server has had before
     uint32_t server;  // counted from the node's first
     size_t position;
   };

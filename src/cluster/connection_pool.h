@@ -1,4 +1,4 @@
-// Connections for questions that may wait for what others hold up: each has one to itself. Threads: any.
+// Connections for questions that others may hold up: each question has a connection to itself. Threads: any.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace pmio {
 
-class SpareLeaders {
+class ConnectionPool {
  public:
-  // The same leaders as those, which outlive this.
-  explicit SpareLeaders(const Leaders& leaders) : leaders_(leaders) {}
-  // Connections that stay open where nobody asks.
+  // To the same leaders; `leaders` outlives this.
+  explicit ConnectionPool(const Leaders& leaders) : leaders_(leaders) {}
+  // So many connections stay open while nobody asks.
   static constexpr size_t kMostIdle = 2;
   Result<std::vector<std::byte>> ask(uint32_t node, Request kind, const MessageWriter& message);
 
