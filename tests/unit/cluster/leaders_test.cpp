@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "cluster/cluster.h"
-#include "cluster/window_order.h"
 #include "cluster/task_thread.h"
+#include "cluster/window_order.h"
 #include "support/peer_fixture.h"
 
 namespace pmio::peer_test {
