@@ -81,9 +81,9 @@ struct Drained {
 };
 
 // Collective: nobody drains before everybody has come, and nobody returns before everybody has drained.
-Drained drain_all_ranks(const Handle& handle) {
+Drained drain_all_ranks(Handle& handle) {
   handle.team.barrier();
-  Status here = handle.file->drain();
+  Status here = handle.engine().drain(handle);
   const int worst = handle.team.worst(error_class(here));
   return {std::move(here), worst};
 }
@@ -104,7 +104,7 @@ int step_aside(Handle& handle, const char* reason) {
   }
   const int code = set_library_view(handle);
   handle.file->forget_cache();
-  handle.logs = false;
+  handle.set_engine(library_engine());
   if (reason != nullptr) Process::instance().note_file(handle.path, reason);
   count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
   return raise_code(handle, code);
@@ -116,7 +116,7 @@ int drain_together(Handle& handle) {
   return raise_code(handle, drained.worst);
 }
 
-Answer drain_before_library_call(Handle& handle, bool will_write, bool collective) {
+Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   const std::shared_ptr<File> file = logged_file(handle);
   if (!file) return std::nullopt;

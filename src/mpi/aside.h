@@ -24,7 +24,7 @@ int drain_together(Handle& handle);
 //
 // A drain that fails has been through the error handler. A call of this rank alone must return that error in
 // the place of the library's. A collective call goes on, and Handle::undrained_error keeps the error.
-Answer drain_before_library_call(Handle& handle, bool will_write, bool collective);
+Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective);
 
 // The file of a handle that does not log, if some rank has logged to it; else null.
 std::shared_ptr<File> logged_file(Handle& handle);

@@ -1,17 +1,13 @@
 // What the entry points call: one function per MPI function that pmio serves itself.
 //
-// Those of class `whole` return MPI's code. The others take a handle that pmio knows and return an Answer:
-// MPI's code, or nothing, and then the call is handed on as it came (the handle does not log, or the library
-// has an error to give). Errors have been through the file's error handler when they are returned.
+// Those of class `whole` return MPI's code. The others take a handle that pmio knows and return an Outcome.
+// Errors have been through the file's error handler when they are returned.
 #pragma once
 
-#include <optional>
-
+#include "mpi/call.h"
 #include "mpi/handle.h"
 
 namespace pmio {
-
-using Answer = std::optional<int>;
 
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
@@ -20,23 +16,19 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
 int file_close(MPI_File* fh);
 int file_delete(const char* filename, MPI_Info info);
 
-Answer file_set_size(Handle& handle, MPI_Offset size);
-Answer file_preallocate(Handle& handle, MPI_Offset size);
-Answer file_get_size(Handle& handle, MPI_Offset* size);
-Answer file_sync(Handle& handle);
-Answer file_set_atomicity(Handle& handle, int flag);
-Answer file_set_info(Handle& handle, MPI_Info info);
-Answer file_get_info(Handle& handle, MPI_Info* info_used);
+Outcome file_set_atomicity(Handle& handle, int flag);
+Outcome file_set_info(Handle& handle, MPI_Info info);
+Outcome file_get_info(Handle& handle, MPI_Info* info_used);
 
-Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-                     const char* datarep, MPI_Info info);
-Answer file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
-                     char* datarep);
-Answer file_seek(Handle& handle, MPI_Offset offset, int whence);
-Answer file_get_position(Handle& handle, MPI_Offset* offset);
-Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp);
-Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence);
-Answer file_get_position_shared(Handle& handle, MPI_Offset* offset);
+Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                      const char* datarep, MPI_Info info);
+Outcome file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
+                      char* datarep);
+Outcome file_seek(Handle& handle, MPI_Offset offset, int whence);
+Outcome file_get_position(Handle& handle, MPI_Offset* offset);
+Outcome file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp);
+Outcome file_seek_shared(Handle& handle, MPI_Offset offset, int whence);
+Outcome file_get_position_shared(Handle& handle, MPI_Offset* offset);
 
 // What a call that was handed on returns to the program; code: the library's.
 inline int after_library_call(Handle& handle, int code) {
@@ -45,22 +37,11 @@ inline int after_library_call(Handle& handle, int code) {
   return code != MPI_SUCCESS ? code : undrained;
 }
 
-// A read or write as the program asked for it.
-struct Transfer {
-  Direction direction;
-  Pointer pointer;
-  bool collective;    // with the shared pointer: ordered
-  MPI_Offset offset;  // etypes; explicit_offset only
-  void* buffer;       // not written to where direction is write
-  MPI_Count count;
-  MPI_Datatype datatype;
-};
-
-Answer blocking(Handle& handle, const Transfer& transfer, MPI_Status* status);
+Outcome blocking(Handle& handle, const Transfer& transfer, MPI_Status* status);
 // Does it at once; the request that it returns is complete.
-Answer nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* request);
+Outcome nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* request);
 // Does it at once, and keeps the status for the end.
-Answer split_begin(Handle& handle, const Transfer& transfer);
-Answer split_end(Handle& handle, MPI_Status* status);
+Outcome split_begin(Handle& handle, const Transfer& transfer);
+Outcome split_end(Handle& handle, MPI_Status* status);
 
 }  // namespace pmio

@@ -4,7 +4,9 @@ One table for every generated thing: the C entry points, which serve Fortran too
 that call or count every function. A function's class says what its entry point does:
 
   whole      pmio's function does it all, and calls the library itself
-  native     pmio's function, for a handle that it knows; where that returns no answer, the library's
+  native     pmio's function, for a handle that it knows; if that returns no outcome, the library's
+  own        native, if pmio keeps the handle's view and pointers; else the library's
+  engine     native, by the handle's engine
   transfer   native, with one implementation for all reads and writes; the call is described by a Transfer
   split_end  native, the second half of a split collective
   hand_on    the library's
@@ -54,9 +56,9 @@ FIXED = [
     function("File_open", "MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh", "whole"),
     function("File_close", "MPI_File* fh", "whole"),
     function("File_delete", "const char* filename, MPI_Info info", "whole"),
-    function("File_set_size", "MPI_File fh, MPI_Offset size", "native"),
-    function("File_preallocate", "MPI_File fh, MPI_Offset size", "native"),
-    function("File_get_size", "MPI_File fh, MPI_Offset* size", "native"),
+    function("File_set_size", "MPI_File fh, MPI_Offset size", "engine"),
+    function("File_preallocate", "MPI_File fh, MPI_Offset size", "engine"),
+    function("File_get_size", "MPI_File fh, MPI_Offset* size", "engine"),
     function("File_get_group", "MPI_File fh, MPI_Group* group", "hand_on"),
     function("File_get_amode", "MPI_File fh, int* amode", "hand_on"),
     function("File_set_info", "MPI_File fh, MPI_Info info", "native"),
@@ -70,14 +72,14 @@ FIXED = [
     function(
         "File_get_view",
         "MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep",
-        "native",
+        "own",
     ),
     # 14.4 Data access: the pointers; the transfers are below
     function("File_seek", "MPI_File fh, MPI_Offset offset, int whence", "native"),
-    function("File_get_position", "MPI_File fh, MPI_Offset* offset", "native"),
-    function("File_get_byte_offset", "MPI_File fh, MPI_Offset offset, MPI_Offset* disp", "native"),
+    function("File_get_position", "MPI_File fh, MPI_Offset* offset", "own"),
+    function("File_get_byte_offset", "MPI_File fh, MPI_Offset offset, MPI_Offset* disp", "own"),
     function("File_seek_shared", "MPI_File fh, MPI_Offset offset, int whence", "native"),
-    function("File_get_position_shared", "MPI_File fh, MPI_Offset* offset", "native"),
+    function("File_get_position_shared", "MPI_File fh, MPI_Offset* offset", "own"),
     # 14.5 File interoperability
     function("File_get_type_extent", "MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent", "hand_on"),
     function(
@@ -89,7 +91,7 @@ FIXED = [
     # 14.6 Consistency and semantics
     function("File_set_atomicity", "MPI_File fh, int flag", "native"),
     function("File_get_atomicity", "MPI_File fh, int* flag", "hand_on"),
-    function("File_sync", "MPI_File fh", "native"),
+    function("File_sync", "MPI_File fh", "engine"),
 ]
 
 # Name's ending: which file pointer, and whether all ranks of the handle call together.

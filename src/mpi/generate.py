@@ -36,9 +36,11 @@ def body(function):
         return f"  return {native_name(f)}({f.arguments()});\n"
     if f.kind == "hand_on":
         return onward
-    if f.kind == "native":
-        others = "".join(f", {p.name}" for p in f.parameters[1:])
-        answer = f"{native_name(f)}(*handle{others})"
+    others = "".join(f", {p.name}" for p in f.parameters[1:])
+    if f.kind in ("native", "own"):
+        outcome = f"{native_name(f)}(*handle{others})"
+    elif f.kind == "engine":
+        outcome = f"handle->engine().{native_name(f).removeprefix('file_')}(*handle{others})"
     elif f.kind == "transfer":
         t = f.traits
         offset = "offset" if t["pointer"] == "explicit_offset" else "0"
@@ -49,17 +51,18 @@ def body(function):
             f"Transfer{{Direction::{t['direction']}, Pointer::{t['pointer']}, {collective}, {offset}, "
             f"{buffer}, count, datatype}}"
         )
-        answer = f"{t['completion']}(*handle, {described}{last})"
+        outcome = f"{t['completion']}(*handle, {described}{last})"
     elif f.kind == "split_end":
-        answer = "split_end(*handle, status)"
+        outcome = "split_end(*handle, status)"
     else:
         raise ValueError(f"unknown class {f.kind} of {f.name}")
+    condition = "if (!handle->in_library()) " if f.kind == "own" else ""
     # A request or a begun transfer is under way: its call says nothing but what the library says.
     carries = f.kind != "transfer" or f.traits["completion"] == "blocking"
     told = f"    return after_library_call(*handle, next_functions.{f.name}.next()({f.arguments()}));\n" if carries else ""
     return (
         "  if (Handle* handle = find_handle(fh)) {\n"
-        f"    if (const Answer answer = {answer}) return *answer;\n{told}"
+        f"    {condition}if (const Outcome outcome = {outcome}) return *outcome;\n{told}"
         "  }\n" + onward
     )
 

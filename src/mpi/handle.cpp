@@ -63,12 +63,12 @@ std::unique_ptr<Handle> take_handle(MPI_File file) {
   return handle;
 }
 
-std::vector<Handle*> logging_handles() {
+std::vector<Handle*> own_handles() {
   Table& all = table();
   const std::shared_lock lock(all.mutex);
   std::vector<Handle*> found;
   for (const auto& [file, handle] : all.handles) {
-    if (handle->logs) found.push_back(handle.get());
+    if (!handle->in_library()) found.push_back(handle.get());
   }
   std::sort(found.begin(), found.end(),
             [](const Handle* a, const Handle* b) { return a->number < b->number; });
@@ -80,7 +80,7 @@ bool handed_on(const FileIdentity& identity) {
   const std::shared_lock lock(all.mutex);
   return std::any_of(all.handles.begin(), all.handles.end(), [&](const auto& entry) {
     const Handle& handle = *entry.second;
-    if (handle.logs || handle.path.empty()) return false;
+    if (!handle.in_library() || handle.path.empty()) return false;
     const Result<FileIdentity> of_handle = identity_of(handle.path);
     return of_handle.ok() && same_file(of_handle.value(), identity);
   });

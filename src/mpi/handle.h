@@ -1,8 +1,8 @@
 // What pmio knows of an open MPI_File, and the table to find it by.
 //
-// A handle logs (its reads and writes are served by node's File) or is handed on (by the MPI library). It
-// starts as all ranks of the open agree, and may be handed on later, by a collective call; it never comes
-// back.
+// Its engine (mpi/engine.h) says whether it logs (node's File serves its reads and writes) or is handed on to
+// the MPI library. It starts as all ranks of the open agree. A later collective call may hand it on, for
+// good.
 //
 // Threads: find_handle any thread, without a lock where the thread asks for the same file as before. A Handle
 // stays until MPI_File_close, which the program does not call while another thread still uses the file.
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/engine.h"
 #include "mpi/held_type.h"
 #include "mpi/info.h"
 #include "mpi/next.h"
@@ -25,8 +26,6 @@
 
 namespace pmio {
 
-enum class Direction { read, write };
-enum class Pointer { explicit_offset, individual, shared };
 // Of a file: one rank, all ranks of the job in their order, or others.
 enum class Opener { other, alone, together };
 
@@ -44,14 +43,12 @@ struct Handle {
   // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
   // MPI-IO takes less than the first value.
   std::atomic<int64_t> largest_bytes{INT32_MAX};
-  std::atomic<bool> logs{false};
   std::string why_not;  // in a few words, where this rank is a reason why it never logged, or all ranks are
 
   // Of a file that is expected to be small (mpi/undecided.h).
   Opener opener = Opener::other;
-  bool undecided = false;  // the library has it until it is decided whether it logs
-  bool was_undecided = false;
-  bool split_in_library = false;  // a split collective has begun while it was undecided
+  bool decided_late = false;      // undecided_engine was its first
+  bool split_in_library = false;  // a split collective has begun there
   uint32_t calls_undecided = 0;   // that count for the decision
   std::string against;            // why_not, where this rank knows it before
 
@@ -82,16 +79,24 @@ struct Handle {
   std::atomic<int> undrained_error{MPI_SUCCESS};
   std::atomic<bool> said_error{false};  // one line per handle is enough
 
+  Engine& engine() const { return *engine_.load(std::memory_order_acquire); }
+  // Once the handle has all that the engine needs.
+  void set_engine(Engine& engine) { engine_.store(&engine, std::memory_order_release); }
+  bool in_library() const { return engine().is_library(); }
+
   bool can_write() const { return (amode & MPI_MODE_RDONLY) == 0; }
   bool can_read() const { return (amode & MPI_MODE_WRONLY) == 0; }
+
+ private:
+  std::atomic<Engine*> engine_{&library_engine()};
 };
 
 Handle* find_handle(MPI_File file);
 void add_handle(std::unique_ptr<Handle> handle);
 std::unique_ptr<Handle> take_handle(MPI_File file);
-// Those that log, by number: in an order that all their ranks share.
-std::vector<Handle*> logging_handles();
-// Whether some handle that does not log has this file open.
+// Those whose view and pointers pmio keeps, by number: in an order that all their ranks share.
+std::vector<Handle*> own_handles();
+// Whether some handle that is handed on has this file open.
 bool handed_on(const FileIdentity& identity);
 // Forgets all: what the program still calls on them is the library's.
 void drop_handles();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "extent/strided_copy.h"
+#include "mpi/library.h"
 
 namespace pmio {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/device_memory.h"
 #include "extent/pattern.h"
-#include "mpi/calls.h"
+#include "mpi/call.h"
 #include "view/datatype.h"
 
 namespace pmio {

@@ -52,6 +52,11 @@ std::string absolute_path(const std::string& filename) {
   return path + (slash == std::string::npos ? name : name.substr(slash + 1));
 }
 
+bool is_only_name(const std::string& path) {
+  struct stat facts {};
+  return lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 1;
+}
+
 std::optional<FileIdentity> identity_at(const std::string& path) {
   const Result<FileIdentity> identity = identity_of(path);
   return identity.ok() ? std::optional(identity.value()) : std::nullopt;

@@ -17,7 +17,10 @@ std::string without_prefix(const std::string& name);
 // directory cannot be resolved, or the name is that of no one file.
 std::string absolute_path(const std::string& filename);
 
-// Nothing where none is there.
+// Whether the file is gone when this name is: not if the name is a link, or one of several.
+bool is_only_name(const std::string& path);
+
+// Nothing if no file is there.
 std::optional<FileIdentity> identity_at(const std::string& path);
 
 }  // namespace pmio

@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <bit>
 #include <optional>
 #include <utility>
@@ -35,59 +34,6 @@ void unmake(const char* filename) {
   if (stat(filename, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0) unlink(filename);
 }
 
-// Whether the file is gone when this name is. Not where the name is a link, or one of several.
-bool is_only_name(const std::string& path) {
-  struct stat facts {};
-  return lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 1;
-}
-
-// Whether the library deletes the handle's file, and nobody can read it any more, when this handle is closed.
-// By the name that the program gave, which may mean another file by now, or none.
-bool dies_with(const Handle& handle) {
-  const std::optional<FileIdentity> named = identity_at(handle.name);
-  return named && same_file(*named, handle.file->identity()) && is_only_name(handle.name) &&
-         !handle.file->has_other_handles() && !handle.file->has_more_users(handle.ranks);
-}
-
-// Collective, after all have drained: the file as it is left, where it may rest until it is opened again.
-// Nobody returns before its times are set back, which would hide what others write.
-std::optional<File::Settled> settle_for_rest(Handle& handle, bool drained) {
-  if (!handle.file->spans_nodes()) return {};
-  using Numbers = std::array<int64_t, sizeof(File::Settled) / sizeof(int64_t)>;
-  auto numbers = std::bit_cast<Numbers>(handle.file->settle(handle.rank == 0 && drained));
-  const bool reached = handle.team.largest(numbers);
-  const auto all = std::bit_cast<File::Settled>(numbers);
-  return reached && drained && all.rests != 0 ? std::optional(all) : std::nullopt;
-}
-
-// Everything that the handle's ranks wrote is in the file, or the error of it, the same on all ranks.
-int drain_for_close(Handle& handle) {
-  // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
-  handle.team.barrier();
-  const bool small = is_small(handle);
-  // All ranks note that the calls are over before any gives its segments back.
-  handle.file->remove_open(handle.open);
-  Status status;
-  const bool deleted = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && handle.team.all(dies_with(handle));
-  if (deleted) {
-    status = handle.file->discard();
-  } else if (handle.can_write()) {
-    status = handle.file->drain();
-  }
-  // Said before the barrier, which a rank that is the reason for it may never come to.
-  if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());
-  handle.team.barrier();
-  const Status released = handle.file->release(settle_for_rest(handle, status.ok() && !deleted));
-  // Of the two, that which names the place of the log. An error that the last drain has made good is none any
-  // more.
-  if (!released.ok()) status = released;
-  int64_t told[] = {error_class(status), small ? 0 : 1};
-  const bool reached = handle.team.largest(told);
-  if (!status.ok()) complain_once(status.message());
-  note_size(handle, reached && told[1] == 0);
-  return reached || told[0] != MPI_SUCCESS ? static_cast<int>(told[0]) : MPI_ERR_IO;
-}
-
 // What is logged to the file of this name; null where nothing is.
 std::shared_ptr<File> logged_to(const std::string& path) {
   Process& process = Process::instance();
@@ -110,17 +56,6 @@ void complete_for_append(const std::string& path) {
   const std::shared_ptr<File> file = logged_to(path);
   if (file == nullptr || !file->ever_logged()) return;
   if (const Status status = file->drain_all_nodes(false); !status.ok()) complain_once(status.message());
-}
-
-int stop_logging(Handle& handle) {
-  const auto begin = monotonic_ns();
-  const int code = drain_for_close(handle);
-  // Another rank may have made its file.
-  if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))
-    handle.shared->remove();
-  handle.file.reset();
-  count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
-  return code;
 }
 
 // What the library has an error for before it meets the other ranks, which may be waiting for this one there.
@@ -161,9 +96,9 @@ void start_or_not(Handle& handle, Opening& ranks, bool opened) {
 
 void note_opened(Handle& handle) {
   DeviceMemory::look_for_libraries();
-  if (handle.logs || !handle.why_not.empty())
+  if (!handle.in_library() || !handle.why_not.empty())
     Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
-  if (!handle.logs) handle.identity = identity_at(handle.path);
+  if (handle.in_library()) handle.identity = identity_at(handle.path);
 }
 
 }  // namespace
@@ -207,9 +142,7 @@ int file_close(MPI_File* fh) {
   // The handle leaves the table first: another thread may get the same MPI_File from an open as soon as it is
   // closed.
   const std::unique_ptr<Handle> handle = take_handle(*fh);
-  int error = MPI_SUCCESS;
-  if (handle->undecided) note_undecided(*handle);
-  if (handle->file) error = raise_code(*handle, stop_logging(*handle));
+  const int error = raise_code(*handle, handle->engine().close(*handle));
   const int code = next_functions.File_close.next()(fh);
   return error != MPI_SUCCESS ? error : after_library_call(*handle, code);
 }

@@ -68,9 +68,9 @@ Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
   return start + before;
 }
 
-Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {
+Outcome file_seek(Handle& handle, MPI_Offset offset, int whence) {
   // The library looks for the end in the file.
-  if (!handle.logs)
+  if (handle.in_library())
     return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, false) : std::nullopt;
   int64_t position = handle.position.load(std::memory_order_relaxed);
   int64_t target = 0;
@@ -81,22 +81,21 @@ Answer file_seek(Handle& handle, MPI_Offset offset, int whence) {
   return MPI_SUCCESS;
 }
 
-Answer file_get_position(Handle& handle, MPI_Offset* offset) {
-  if (!handle.logs) return std::nullopt;
+Outcome file_get_position(Handle& handle, MPI_Offset* offset) {
   *offset = handle.position.load(std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 
-Answer file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp) {
-  if (!handle.logs || offset < 0) return std::nullopt;
+Outcome file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp) {
+  if (offset < 0) return std::nullopt;
   if (!handle.view.reaches(offset, 0)) return raise_code(handle, MPI_ERR_ARG);
   *disp = handle.view.byte_offset(offset);
   return MPI_SUCCESS;
 }
 
-Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
+Outcome file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   decide(handle);
-  if (!handle.logs)
+  if (handle.in_library())
     return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, true) : std::nullopt;
   // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
   handle.team.barrier();
@@ -112,8 +111,7 @@ Answer file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   return raise_code(handle, code);
 }
 
-Answer file_get_position_shared(Handle& handle, MPI_Offset* offset) {
-  if (!handle.logs) return std::nullopt;
+Outcome file_get_position_shared(Handle& handle, MPI_Offset* offset) {
   const Result<int64_t> value = shared_fetch_add(handle, 0);
   if (!value.ok()) return raise_error(handle, value.status());
   *offset = value.value();

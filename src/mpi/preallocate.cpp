@@ -1,6 +1,5 @@
-// MPI_File_preallocate, never by the MPI library where pmio can do it: libraries read what is there and write
-// it again, over what another handle drains, or what another node has just written and this one does not see
-// yet.
+#include "mpi/preallocate.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -9,11 +8,9 @@
 #include <vector>
 
 #include "mpi/aside.h"
-#include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
 #include "mpi/team.h"
-#include "mpi/undecided.h"
 
 namespace pmio {
 namespace {
@@ -116,9 +113,9 @@ Agreed agree(const Found& mine, const Together& ranks) {
           static_cast<uint64_t>(values[2])};
 }
 
-// Collective: by the first rank.
-Status make_room(const Handle& handle, const Found& found, uint64_t bytes, uint64_t end,
-                 const Together& ranks) {
+// Collective.
+Status make_room_by_first(const Handle& handle, const Found& found, uint64_t bytes, uint64_t end,
+                          const Together& ranks) {
   Status status;
   if (handle.rank == 0) status = found.make_room(bytes, end);
   int64_t error[] = {status.ok() ? 0 : std::max(status.system_errno(), 1)};
@@ -129,27 +126,20 @@ Status make_room(const Handle& handle, const Found& found, uint64_t bytes, uint6
 
 }  // namespace
 
-Answer file_preallocate(Handle& handle, MPI_Offset size) {
-  decide(handle);
-  if (!handle.logs) (void)drain_before_library_call(handle, true, true);
-  // The library has an error for it.
-  if (size < 0 || !handle.can_write() || (handle.amode & MPI_MODE_SEQUENTIAL) != 0) return std::nullopt;
+bool is_wrong_preallocation(const Handle& handle, MPI_Offset size) {
+  return size < 0 || !handle.can_write() || (handle.amode & MPI_MODE_SEQUENTIAL) != 0;
+}
+
+Room make_room(Handle& handle, uint64_t bytes) {
   const Together ranks(handle);
-  if (!ranks.ok()) return std::nullopt;
-  if (handle.logs)
-    if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
+  if (!ranks.ok()) return {};
   const Found found = find(handle);
   const Agreed all = agree(found, ranks);
-  if (all.unknown) return std::nullopt;
+  if (all.unknown) return {};
   if (all.error != MPI_SUCCESS)
-    return found.status.ok() ? raise_code(handle, all.error) : raise_error(handle, found.status);
-  const auto bytes = static_cast<uint64_t>(size);
-  const int code = raise_error(handle, make_room(handle, found, bytes, all.end, ranks));
-  if (!handle.logs) return after_library_call(handle, code);
-  handle.file->invalidate_cache();
-  if (code == MPI_SUCCESS) handle.file->set_known_size(std::max(all.end, bytes));
-  handle.team.barrier();
-  return code;
+    return {found.status.ok() ? raise_code(handle, all.error) : raise_error(handle, found.status)};
+  const Status made = make_room_by_first(handle, found, bytes, all.end, ranks);
+  return {raise_error(handle, made), true, all.end};
 }
 
 }  // namespace pmio

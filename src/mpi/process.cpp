@@ -31,7 +31,7 @@ namespace {
 // What was opened through a communicator of a session (MPI 4.1, 11.3) may be used after MPI_Finalize; what
 // the program has forgotten to close is at least complete.
 void leave_open_files_to_library() {
-  for (Handle* handle : logging_handles()) {
+  for (Handle* handle : own_handles()) {
     (void)step_aside(*handle, nullptr);  // an error has been said
   }
   drop_handles();

@@ -108,7 +108,7 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());
   Candidate file(std::move(opened).value());
-  if (handle.was_undecided && !(handle.identity && same_file(*handle.identity, file->identity())))
+  if (handle.decided_late && !(handle.identity && same_file(*handle.identity, file->identity())))
     return cannot("its name leads to another file by now");
   if (cluster != nullptr && !can_span_nodes(handle, *file))
     return cannot(handle.can_write() ? "open without the log, or by threads at once" : "only read");
@@ -128,7 +128,7 @@ Attempt attempt(const Handle& handle, Cluster* cluster) {
   if (!job.ok()) return cannot("there is no log", job.status());
   if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
   const bool leads = handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node());
-  if (leads && !handle.was_undecided && identity) {
+  if (leads && !handle.decided_late && identity) {
     // Before anybody logs: what a dead job left for this file is older than what is written from here on.
     Status brought = bring_in_pending(*job.value(), *identity, handle.path);
     if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
@@ -233,7 +233,7 @@ void begin_logging(Handle& handle, const Agreement& all) {
   handle.view = FileView::bytes().value();
   handle.etype = HeldType(MPI_BYTE);
   handle.filetype = HeldType(MPI_BYTE);
-  handle.logs = true;
+  handle.set_engine(log_engine());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/device_memory.h"
 #include "mpi/agree.h"
 #include "mpi/errors.h"
+#include "mpi/library_engine.h"
 #include "mpi/names.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
@@ -91,39 +92,11 @@ void start(Handle& handle) {
   if (handle.against.empty()) handle.path = absolute_path(handle.name);
   Opening ranks(handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm());
   start_logging(handle, ranks, true);
-  if (handle.logs) handle.position = position;
+  if (!handle.in_library()) handle.position = position;
 }
 
-}  // namespace
-
-bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename) {
-  handle.opener = opener_of(handle, comm);
-  if (!all_expect_small(handle, comm)) return false;
-  handle.undecided = true;
-  const Status brought = bring_in_before(handle, filename);
-  if (brought.ok()) return true;
-  complain_once(brought.message() + "; the program runs on without the log");
-  handle.against = "a dead job's log of it is left";
-  return true;
-}
-
-void go_on_undecided(Handle& handle) {
-  // As the program gave it, where that needs no question to the file system.
-  handle.path = handle.name.starts_with('/') ? handle.name : absolute_path(handle.name);
-  handle.identity = identity_at(handle.path);
-}
-
-void decide(Handle& handle) {
-  if (!handle.undecided || handle.split_in_library) return;
-  handle.undecided = false;
-  handle.was_undecided = true;
-  DeviceMemory::look_for_libraries();
-  start(handle);
-  Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
-}
-
+// Before a call. may_wait: for the other ranks, which come to it too; else a later call decides.
 void decide_for(Handle& handle, const Transfer& transfer, bool may_wait) {
-  if (!handle.undecided) return;
   const bool alone = handle.opener == Opener::alone;
   const bool all_come = alone || transfer.collective;
   if (transfer.pointer == Pointer::shared) {
@@ -144,6 +117,58 @@ void note_undecided(const Handle& handle) {
   if (Job* job = process.joined()) count(job->counters().files_passed_through);
 }
 
+class UndecidedEngine final : public LibraryEngine {
+ public:
+  Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) override {
+    decide_for(handle, transfer, completion != Completion::nonblocking);
+    return goes_on(handle) ? LibraryEngine::transfer(handle, transfer, completion)
+                           : handle.engine().transfer(handle, transfer, completion);
+  }
+  Outcome preallocate(Handle& handle, MPI_Offset size) override {
+    decide(handle);
+    return goes_on(handle) ? LibraryEngine::preallocate(handle, size)
+                           : handle.engine().preallocate(handle, size);
+  }
+  int close(Handle& handle) override {
+    note_undecided(handle);
+    return MPI_SUCCESS;
+  }
+
+ private:
+  bool goes_on(const Handle& handle) const { return &handle.engine() == this; }
+};
+constinit UndecidedEngine engine;
+
+}  // namespace
+
+Engine& undecided_engine() { return engine; }
+
+bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename) {
+  handle.opener = opener_of(handle, comm);
+  if (!all_expect_small(handle, comm)) return false;
+  handle.set_engine(undecided_engine());
+  const Status brought = bring_in_before(handle, filename);
+  if (brought.ok()) return true;
+  complain_once(brought.message() + "; the program runs on without the log");
+  handle.against = "a dead job's log of it is left";
+  return true;
+}
+
+void go_on_undecided(Handle& handle) {
+  // As the program gave it, where that needs no question to the file system.
+  handle.path = handle.name.starts_with('/') ? handle.name : absolute_path(handle.name);
+  handle.identity = identity_at(handle.path);
+}
+
+void decide(Handle& handle) {
+  if (&handle.engine() != &undecided_engine() || handle.split_in_library) return;
+  handle.set_engine(library_engine());
+  handle.decided_late = true;
+  DeviceMemory::look_for_libraries();
+  start(handle);
+  Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
+}
+
 void note_size(const Handle& handle, bool small) {
   if (handle.opener == Opener::other) return;
   std::atomic<uint32_t>& row = seen(handle.opener).small;
@@ -151,7 +176,7 @@ void note_size(const Handle& handle, bool small) {
 }
 
 bool is_small(const Handle& handle) {
-  if (handle.was_undecided || !handle.logs || !may_wait_and_see(handle)) return false;
+  if (handle.decided_late || handle.in_library() || !may_wait_and_see(handle)) return false;
   return handle.file->has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 

@@ -1,7 +1,7 @@
 // Files that are expected to be small, because the last ones were: the log gives them nothing, and to open it
-// for each costs more than the file (docs/decisions/0021-many-small-files.md). Such a handle is the library's
-// at first, as one that does not log. It is decided whether it logs when it has had more than a few calls, or
-// one that is better not left to the library.
+// for each costs more than the file (docs/decisions/0021-many-small-files.md). Such a handle has
+// undecided_engine at first, which hands its calls on. It is decided whether it logs when it has had more
+// than a few calls, or one that is better not left to the library.
 //
 // Of files that one rank opens alone, and of those that all ranks of the job open together: these agree at
 // the open, and decide later without a message, by what they have counted alike. So they need collective
@@ -23,13 +23,9 @@ bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename);
 // Behind the library's open of such a handle.
 void go_on_undecided(Handle& handle);
 
-// Before a call. may_wait: for the other ranks, which come to it too; else a later call decides.
-void decide_for(Handle& handle, const Transfer& transfer, bool may_wait);
 // All ranks of the handle are in a call. Nothing where it has been decided.
 void decide(Handle& handle);
 
-// When it is closed.
-void note_undecided(const Handle& handle);
 // When a handle is closed that has been decided: whether all its ranks have found the file small.
 void note_size(const Handle& handle, bool small);
 // As far as this rank knows.

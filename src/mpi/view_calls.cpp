@@ -14,7 +14,7 @@ namespace {
 
 // All ranks must call, since the library's set_view is collective; it may still refuse the view, on this rank
 // or on all.
-Answer leave_to_library(Handle& handle, const char* reason) {
+Outcome leave_to_library(Handle& handle, const char* reason) {
   if (const int code = step_aside(handle, reason); code != MPI_SUCCESS) return code;
   return std::nullopt;
 }
@@ -54,10 +54,10 @@ int hand_hints_on(Handle& handle, MPI_Info info, bool* leave) {
 
 }  // namespace
 
-Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-                     const char* datarep, MPI_Info info) {
+Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                      const char* datarep, MPI_Info info) {
   decide(handle);
-  if (!handle.logs) return std::nullopt;
+  if (handle.in_library()) return std::nullopt;
   Result<FileView> view = is_wrong(etype, filetype, datarep) ? Result<FileView>(Status(Code::invalid, ""))
                                                              : FileView::make(disp, etype, filetype, datarep);
   // Of one rank, the library has the tiles that the view leaves out.
@@ -81,9 +81,9 @@ Answer file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Da
   return MPI_SUCCESS;
 }
 
-Answer file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
-                     char* datarep) {
-  if (!handle.logs || datarep == nullptr) return std::nullopt;
+Outcome file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
+                      char* datarep) {
+  if (datarep == nullptr) return std::nullopt;
   *disp = handle.view.displacement;
   *etype = handle.etype.copy();
   *filetype = handle.filetype.copy();
@@ -91,9 +91,9 @@ Answer file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI_
   return MPI_SUCCESS;
 }
 
-Answer file_set_atomicity(Handle& handle, int flag) {
+Outcome file_set_atomicity(Handle& handle, int flag) {
   // Atomic mode is the library's: its locks must see every access.
-  if (!handle.logs) {
+  if (handle.in_library()) {
     if (flag != 0) handle.against = "atomic mode";
     return std::nullopt;
   }
@@ -104,7 +104,7 @@ Answer file_set_atomicity(Handle& handle, int flag) {
   return flag != 0 ? leave_to_library(handle, "atomic mode") : std::nullopt;
 }
 
-Answer file_set_info(Handle& handle, MPI_Info info) {
+Outcome file_set_info(Handle& handle, MPI_Info info) {
   // No hint of pmio's can change on an open file, but a bad one is said.
   if (info == MPI_INFO_NULL) return std::nullopt;
   read_info(info, handle.rank == 0, &handle.hints);
@@ -112,11 +112,11 @@ Answer file_set_info(Handle& handle, MPI_Info info) {
   return std::nullopt;
 }
 
-Answer file_get_info(Handle& handle, MPI_Info* info_used) {
+Outcome file_get_info(Handle& handle, MPI_Info* info_used) {
   const int code = next_functions.File_get_info.next()(handle.real, info_used);
   if (code != MPI_SUCCESS) return code;
   const Hints hints = Process::instance().job_hints();
-  for (const auto& [key, value] : hints_in_force(hints, handle.logs, hints.directory))
+  for (const auto& [key, value] : hints_in_force(hints, !handle.in_library(), hints.directory))
     set_in(*info_used, key, value);
   return code;
 }

@@ -20,6 +20,8 @@ OUTCOMES = {
     "transfer": "logged",
     "split_end": "logged",
     "native": "served",
+    "own": "served",
+    "engine": "served",
     "whole": "served, and handed on",
     "hand_on": "handed on",
 }

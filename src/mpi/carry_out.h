@@ -1,0 +1,127 @@
+// How pmio carries out a read or write of a handle whose view and pointers it keeps: numbers the call, checks
+// its arguments, moves the pointer, and has a mover move the bytes. An engine of pmio's own is such a mover.
+//
+// A mover is told of each collective call on each rank, by exactly one of write, read and without_bytes. So a
+// rank with an error, or without bytes, still takes part in what the ranks do together
+// (docs/decisions/0023-engine-seam.md). A mover's type is known where a call is carried out: nothing on the
+// way of a byte is virtual but Engine::transfer.
+#pragma once
+
+#include <concepts>
+
+#include "log/segment.h"
+#include "mpi/errors.h"
+#include "mpi/handle.h"
+#include "mpi/memory.h"
+#include "mpi/pointers.h"
+
+namespace pmio {
+
+// A read or write as a mover has it.
+struct Call {
+  CallNumber number;
+  Direction direction;
+  bool collective;
+  bool may_wait;  // for the other ranks, by the call's definition
+  bool is_collective_write() const { return collective && direction == Direction::write; }
+};
+
+template <class M>
+concept Mover = requires(M& mover, Handle& handle, const Call& call, int64_t etype_offset,
+                         const Memory& memory) {
+  // Held from the call's begin to its end, whatever becomes of it in between.
+  requires std::constructible_from<typename M::Turn, Handle&, const Call&>;
+  // All bytes of memory, which are some, from the view's etype_offset on.
+  { mover.write(handle, call, etype_offset, memory) } -> std::same_as<Status>;
+  // How many bytes were read: fewer than memory's at the end of the file only.
+  { mover.read(handle, call, etype_offset, memory) } -> std::same_as<Result<uint64_t>>;
+  // Of a collective call, in the place of these two. failed: this rank returns an error.
+  mover.without_bytes(handle, call, /*failed=*/true);
+  // After a transfer: the error of an earlier write that had returned without one.
+  { mover.take_error(handle) } -> std::same_as<Status>;
+};
+
+// Counted whatever becomes of the call, so that its number is the same on all ranks.
+inline Call next_call(Handle& handle, const Transfer& t, Completion completion) {
+  const bool counts = t.collective && t.direction == Direction::write;
+  const uint32_t number = handle.collective_writes.load(std::memory_order_relaxed) + (counts ? 1 : 0);
+  if (counts) handle.collective_writes.store(number, std::memory_order_relaxed);
+  const bool may_wait = t.collective && completion != Completion::nonblocking;
+  return {CallNumber(handle.open, number, !counts), t.direction, t.collective, may_wait};
+}
+
+// The library has an error for it, before it does anything.
+inline bool is_wrong(const Handle& handle, const Transfer& t) {
+  if (t.count < 0 || t.datatype == MPI_DATATYPE_NULL) return true;
+  return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
+}
+
+// What the file could never take must not be written: no drain of it could end any more.
+Status check_end(Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes);
+
+// Where the call begins, in etypes of the view. The pointers move before the access, and by what is asked for
+// (MPI 4.1, 14.4.1), so that other threads and other ranks go on behind it meanwhile.
+inline Result<int64_t> place_of(Handle& handle, const Transfer& t, uint64_t bytes) {
+  if (t.pointer == Pointer::explicit_offset) return t.offset;
+  const auto etypes = static_cast<int64_t>(handle.view.etypes_in(bytes));
+  if (t.pointer == Pointer::individual) return handle.position.fetch_add(etypes, std::memory_order_relaxed);
+  return t.collective ? ordered_fetch_add(handle, etypes) : shared_fetch_add(handle, etypes);
+}
+
+// This rank's end of a call that it has an error for; a collective one is told to the mover first.
+template <Mover M>
+Moved refuse(M& mover, Handle& handle, const Call& call, Outcome code) {
+  if (call.collective) mover.without_bytes(handle, call, true);
+  return {code ? raise_code(handle, *code) : code};
+}
+template <Mover M>
+Moved refuse(M& mover, Handle& handle, const Call& call, const Status& status) {
+  if (call.collective) mover.without_bytes(handle, call, true);
+  return {raise_error(handle, status)};
+}
+
+template <Mover M>
+Result<uint64_t> move(M& mover, Handle& handle, const Transfer& t, const Call& call, int64_t etype_offset,
+                      Memory& memory) {
+  uint64_t done = memory.bytes();
+  if (t.direction == Direction::write) {
+    PMIO_TRY(mover.write(handle, call, etype_offset, memory));
+  } else {
+    const Result<uint64_t> got = mover.read(handle, call, etype_offset, memory);
+    if (!got.ok()) return got.status();
+    done = got.value();
+    PMIO_TRY(memory.deliver(t, done));
+  }
+  // Not before the transfer: a log may have room for what the file could not take.
+  PMIO_TRY(mover.take_error(handle));
+  return done;
+}
+
+template <Mover M>
+Moved carry_out(M& mover, Handle& handle, const Transfer& t, Completion completion) {
+  const Call call = next_call(handle, t, completion);
+  const typename M::Turn turn(handle, call);
+  if (is_wrong(handle, t)) return refuse(mover, handle, call, std::nullopt);
+  // Not left to the library: Open MPI would try.
+  if (t.pointer == Pointer::explicit_offset && t.offset < 0) return refuse(mover, handle, call, MPI_ERR_ARG);
+  Result<Memory> memory = Memory::of(t);
+  if (!memory.ok()) return refuse(mover, handle, call, memory.status());
+  const uint64_t bytes = memory->bytes();
+  if (memory->missing()) return refuse(mover, handle, call, MPI_ERR_BUFFER);
+  if (bytes % handle.view.etype_size() != 0) return refuse(mover, handle, call, MPI_ERR_IO);
+  const Result<int64_t> place = place_of(handle, t, bytes);
+  if (!place.ok()) return refuse(mover, handle, call, place.status());
+  // A filetype without bytes takes nothing and gives nothing.
+  if (bytes == 0 || handle.view.filetype->size == 0) {
+    if (call.collective) mover.without_bytes(handle, call, false);
+    return {MPI_SUCCESS};
+  }
+  if (!handle.view.reaches(place.value(), bytes, handle.largest_bytes)) {
+    const Status end = check_end(handle, t.direction, place.value(), bytes);
+    if (!end.ok()) return refuse(mover, handle, call, end);
+  }
+  const Result<uint64_t> moved = move(mover, handle, t, call, place.value(), *memory);
+  return moved.ok() ? Moved{MPI_SUCCESS, moved.value()} : Moved{raise_error(handle, moved.status())};
+}
+
+}  // namespace pmio

@@ -1,0 +1,12 @@
+// The close of a handle that logs, or has logged.
+#pragma once
+
+#include "mpi/handle.h"
+
+namespace pmio {
+
+// Collective: on return the file holds what the handle's ranks have written, or never will if the handle's
+// close deletes it, and the handle has no file any more. MPI's code, the same on all ranks.
+int close_log(Handle& handle);
+
+}  // namespace pmio

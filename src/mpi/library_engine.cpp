@@ -1,0 +1,60 @@
+#include "mpi/library_engine.h"
+
+#include "mpi/aside.h"
+#include "mpi/calls.h"
+#include "mpi/close.h"
+#include "mpi/next_functions.h"
+#include "mpi/preallocate.h"
+
+namespace pmio {
+namespace {
+
+class HandedOn final : public LibraryEngine {};
+constinit HandedOn engine;
+
+}  // namespace
+
+Engine& library_engine() { return engine; }
+
+Moved LibraryEngine::transfer(Handle& handle, const Transfer& transfer, Completion /*completion*/) {
+  const bool writes = transfer.direction == Direction::write;
+  return {drain_before_library_call(handle, writes, transfer.collective)};
+}
+
+Outcome LibraryEngine::set_size(Handle& handle, MPI_Offset size) {
+  (void)drain_before_library_call(handle, true, true);
+  const int code = next_functions.File_set_size.next()(handle.real, size);
+  // What ranks have logged meanwhile may have been drained and cut off.
+  if (const std::shared_ptr<File> file = logged_file(handle)) {
+    file->truncated();
+    file->forget_cache();
+  }
+  return after_library_call(handle, code);
+}
+
+Outcome LibraryEngine::preallocate(Handle& handle, MPI_Offset size) {
+  (void)drain_before_library_call(handle, true, true);
+  if (is_wrong_preallocation(handle, size)) return std::nullopt;
+  const Room room = make_room(handle, static_cast<uint64_t>(size));
+  return room.made ? after_library_call(handle, *room.outcome) : room.outcome;
+}
+
+Outcome LibraryEngine::sync(Handle& handle) { return drain_before_library_call(handle, true, true); }
+
+// It may have logged before it was handed on.
+int LibraryEngine::close(Handle& handle) { return handle.file ? close_log(handle) : MPI_SUCCESS; }
+
+Outcome LibraryEngine::get_size(Handle& handle, MPI_Offset* /*size*/) {
+  return drain_before_library_call(handle, false, false);
+}
+
+// By any descriptor of the file: what write(2) has written belongs to the file, not to a descriptor.
+Status LibraryEngine::persist(Handle& handle) {
+  if (handle.file) return handle.file->sync_target();
+  auto target = TargetFile::open(handle.path, TargetFile::Access::write_only);
+  return target.ok() ? (*target)->sync() : target.status();
+}
+
+Status LibraryEngine::drain(Handle& /*handle*/) { return {}; }
+
+}  // namespace pmio

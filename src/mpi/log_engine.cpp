@@ -1,0 +1,202 @@
+// The engine of a handle that logs: node's File serves its reads and writes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "mpi/aside.h"
+#include "mpi/carry_out.h"
+#include "mpi/close.h"
+#include "mpi/next_functions.h"
+#include "mpi/preallocate.h"
+
+namespace pmio {
+namespace {
+
+// Of what is in a GPU's memory, so much is in the CPU's at a time.
+constexpr uint64_t kStageBytes = 4 << 20;
+
+const Pattern& byte_stream() {
+  static const Pattern& stream = *new Pattern(Pattern::bytes(1));
+  return stream;
+}
+
+Status write_from_device(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
+  PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
+  const bool independent = call.independent && handle.file->spans_nodes();
+  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
+  for (uint64_t left = memory.bytes(); left > 0;) {
+    const uint64_t bytes = std::min(left, kStageBytes);
+    PMIO_TRY(memory.fetch(from, stage.get(), bytes));
+    PatternCursor staged(byte_stream(), 0, 0);
+    call.goes_on = left > bytes;
+    PMIO_TRY(independent ? handle.file->write_independent(to, staged, stage.get(), bytes, call)
+                         : handle.file->append(to, staged, stage.get(), bytes, call));
+    left -= bytes;
+  }
+  return {};
+}
+
+Result<uint64_t> read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective) {
+  PatternCursor from = handle.view.cursor(etype_offset), to = memory.cursor();
+  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
+  uint64_t done = 0;
+  while (done < memory.bytes()) {
+    const uint64_t bytes = std::min(memory.bytes() - done, kStageBytes);
+    uint64_t got = 0;
+    PatternCursor staged(byte_stream(), 0, 0);
+    PMIO_TRY(handle.file->read(from, staged, stage.get(), bytes, &got, collective));
+    PMIO_TRY(memory.store(to, stage.get(), got));
+    done += got;
+    if (got < bytes) break;
+  }
+  return done;
+}
+
+void say_what_is_used_up(Handle& handle) {
+  if (handle.file->has_used_up_stamps())
+    complain_once(
+        "'" + handle.path +
+        "' has been written independently 4,294,967,295 times since it was opened; on this node such "
+        "writes go to the file from now on, not to the log: open it anew to have them logged");
+}
+
+Status write_independent(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
+  PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
+  Status written = handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
+  say_what_is_used_up(handle);
+  return written;
+}
+
+bool is_contiguous(const FileView& view, const Memory& memory) {
+  return view.filetype->pattern.dense && memory.contiguous() != nullptr;
+}
+
+// The success may be an error handler's. On one node the file itself tells; another node's client of the file
+// system may still show the old size.
+void know_size(File& file, uint64_t wanted) {
+  const Result<uint64_t> size = file.target().size_bytes();
+  file.set_known_size(size.ok() && !file.spans_nodes() ? size.value() : wanted);
+}
+
+class LogEngine final : public Engine {
+ public:
+  constexpr LogEngine() : Engine(false) {}
+
+  // A collective write of a file whose ranks are on several nodes is counted on all of them alike.
+  class Turn {
+   public:
+    Turn(Handle& handle, const Call& call)
+        : file_(call.is_collective_write() && handle.file->spans_nodes() ? handle.file.get() : nullptr) {
+      if (file_ != nullptr) file_->begin_call(call.may_wait);
+    }
+    ~Turn() {
+      if (file_ != nullptr) file_->end_call();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    File* file_;
+  };
+
+  Status write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
+    if (memory.on_device()) [[unlikely]]
+      return write_from_device(handle, etype_offset, memory, call.number);
+    if (call.number.independent && handle.file->spans_nodes())
+      return write_independent(handle, etype_offset, memory, call.number);
+    const FileView& view = handle.view;
+    if (is_contiguous(view, memory)) {
+      return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                                 memory.bytes(), call.number);
+    }
+    PatternCursor to = view.cursor(etype_offset), from = memory.cursor();
+    return handle.file->append(to, from, memory.base(), memory.bytes(), call.number);
+  }
+
+  Result<uint64_t> read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
+    if (memory.on_device()) [[unlikely]]
+      return read_to_device(handle, etype_offset, memory, call.collective);
+    const FileView& view = handle.view;
+    uint64_t got = 0;
+    if (is_contiguous(view, memory)) {
+      PMIO_TRY(handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                                 memory.bytes(), &got, call.collective));
+      return got;
+    }
+    PatternCursor from = view.cursor(etype_offset), to = memory.cursor();
+    PMIO_TRY(handle.file->read(from, to, memory.base(), memory.bytes(), &got, call.collective));
+    return got;
+  }
+
+  // A log waits for nobody, so that nobody misses a rank with an error.
+  void without_bytes(Handle& handle, const Call& call, bool failed) {
+    if (!failed && call.is_collective_write()) handle.file->note_empty_call(call.number);
+  }
+
+  Status take_error(Handle& handle) { return handle.file->take_error(); }
+
+  Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) override {
+    return carry_out(*this, handle, transfer, completion);
+  }
+
+  Outcome set_size(Handle& handle, MPI_Offset size) override;
+  Outcome preallocate(Handle& handle, MPI_Offset size) override;
+  Outcome sync(Handle& handle) override;
+  int close(Handle& handle) override { return close_log(handle); }
+  Outcome get_size(Handle& handle, MPI_Offset* size) override;
+  Status persist(Handle& handle) override { return handle.file->persist(); }
+  Status drain(Handle& handle) override { return handle.file->drain(); }
+};
+
+Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {
+  if (size < 0 || !handle.can_write()) return std::nullopt;
+  if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
+  const int code = next_functions.File_set_size.next()(handle.real, size);
+  handle.file->truncated_here();
+  handle.file->invalidate_cache();
+  if (code == MPI_SUCCESS) know_size(*handle.file, static_cast<uint64_t>(size));
+  // The library does it on one node; another node's client of the file system may go on with the old size.
+  if (code == MPI_SUCCESS && handle.file->spans_nodes())
+    (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));
+  // Across nodes a rank that went ahead could write bytes that another rank cuts off again.
+  handle.team.barrier();
+  return code;
+}
+
+Outcome LogEngine::preallocate(Handle& handle, MPI_Offset size) {
+  if (is_wrong_preallocation(handle, size)) return std::nullopt;
+  if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
+  const auto bytes = static_cast<uint64_t>(size);
+  const Room room = make_room(handle, bytes);
+  if (!room.made) return room.outcome;
+  handle.file->invalidate_cache();
+  if (room.outcome == MPI_SUCCESS) handle.file->set_known_size(std::max(room.end, bytes));
+  handle.team.barrier();
+  return room.outcome;
+}
+
+Outcome LogEngine::sync(Handle& handle) {
+  // A read-only handle gets the library's error.
+  if (!handle.can_write()) return std::nullopt;
+  Status status = handle.file->sync();
+  if (status.ok()) status = handle.file->take_error();
+  if (!status.ok()) return raise_error(handle, status);
+  return std::nullopt;
+}
+
+Outcome LogEngine::get_size(Handle& handle, MPI_Offset* size) {
+  if (size == nullptr) return std::nullopt;
+  const Result<uint64_t> bytes = handle.file->size_bytes();
+  if (!bytes.ok()) return raise_error(handle, bytes.status());
+  *size = static_cast<MPI_Offset>(bytes.value());
+  return MPI_SUCCESS;
+}
+
+constinit LogEngine engine;
+
+}  // namespace
+
+Engine& log_engine() { return engine; }
+
+}  // namespace pmio
