@@ -56,6 +56,10 @@ inline bool is_wrong(const Handle& handle, const Transfer& t) {
   return t.direction == Direction::write ? !handle.can_write() : !handle.can_read();
 }
 
+// What the program gets for an error. Nothing: the library has one.
+inline Outcome raise_for(Handle& handle, Outcome code) { return code ? raise_code(handle, *code) : code; }
+inline Outcome raise_for(Handle& handle, const Status& status) { return raise_error(handle, status); }
+
 // What the file could never take must not be written: no drain of it could end any more.
 Status check_end(Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes);
 
@@ -68,16 +72,20 @@ inline Result<int64_t> place_of(Handle& handle, const Transfer& t, uint64_t byte
   return t.collective ? ordered_fetch_add(handle, etypes) : shared_fetch_add(handle, etypes);
 }
 
-// This rank's end of a call that it has an error for; a collective one is told to the mover first.
-template <Mover M>
-Moved refuse(M& mover, Handle& handle, const Call& call, Outcome code) {
+// The end of a call that has an error on this rank. The ranks of a collective call are told first: the error
+// handler may never return.
+template <Mover M, class Error>
+Moved refuse(M& mover, Handle& handle, const Call& call, const Error& error) {
   if (call.collective) mover.without_bytes(handle, call, true);
-  return {code ? raise_code(handle, *code) : code};
+  return {raise_for(handle, error)};
 }
-template <Mover M>
-Moved refuse(M& mover, Handle& handle, const Call& call, const Status& status) {
-  if (call.collective) mover.without_bytes(handle, call, true);
-  return {raise_error(handle, status)};
+
+// The same before the call has its place. The places of an ordered call follow from what all ranks give.
+template <Mover M, class Error>
+Moved refuse_without_place(M& mover, Handle& handle, const Transfer& t, const Call& call,
+                           const Error& error) {
+  if (t.collective && t.pointer == Pointer::shared) (void)ordered_fetch_add(handle, 0);
+  return refuse(mover, handle, call, error);
 }
 
 template <Mover M>
@@ -101,14 +109,15 @@ template <Mover M>
 Moved carry_out(M& mover, Handle& handle, const Transfer& t, Completion completion) {
   const Call call = next_call(handle, t, completion);
   const typename M::Turn turn(handle, call);
-  if (is_wrong(handle, t)) return refuse(mover, handle, call, std::nullopt);
+  const auto wrong = [&](const auto& error) { return refuse_without_place(mover, handle, t, call, error); };
+  if (is_wrong(handle, t)) return wrong(std::nullopt);
   // Not left to the library: Open MPI would try.
-  if (t.pointer == Pointer::explicit_offset && t.offset < 0) return refuse(mover, handle, call, MPI_ERR_ARG);
+  if (t.pointer == Pointer::explicit_offset && t.offset < 0) return wrong(MPI_ERR_ARG);
   Result<Memory> memory = Memory::of(t);
-  if (!memory.ok()) return refuse(mover, handle, call, memory.status());
+  if (!memory.ok()) return wrong(memory.status());
   const uint64_t bytes = memory->bytes();
-  if (memory->missing()) return refuse(mover, handle, call, MPI_ERR_BUFFER);
-  if (bytes % handle.view.etype_size() != 0) return refuse(mover, handle, call, MPI_ERR_IO);
+  if (memory->missing()) return wrong(MPI_ERR_BUFFER);
+  if (bytes % handle.view.etype_size() != 0) return wrong(MPI_ERR_IO);
   const Result<int64_t> place = place_of(handle, t, bytes);
   if (!place.ok()) return refuse(mover, handle, call, place.status());
   // A filetype without bytes takes nothing and gives nothing.

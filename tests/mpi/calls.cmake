@@ -6,7 +6,7 @@ find_package(Threads REQUIRED)
 
 foreach(tag IN LISTS tags)
   foreach(program IN ITEMS threads many_files names deleted error_handlers failed_opens device_buffers handed_on beside resized
-      largest sessions spawned hints undecided)
+      largest refused sessions spawned hints undecided)
     pmio_add_mpi_program(${program} ${tag} Threads::Threads ${CMAKE_DL_LIBS})
   endforeach()
   target_link_options(beside-${tag} PRIVATE -rdynamic)  # its fallocate is everybody's
@@ -38,6 +38,7 @@ foreach(tag IN LISTS tags)
   pmio_add_covered_test(beside ${tag} compare_runs.py --plain apart --program beside)
   pmio_add_covered_test(beside.poor ${tag} compare_runs.py --plain apart --program beside poor)
   pmio_add_covered_test(largest ${tag} compare_runs.py --plain within --program largest)
+  pmio_add_covered_test(refused ${tag} compare_runs.py --plain right --program refused)
   # MPICH ends a program whose handler is called for MPI_FILE_NULL.
   set(handlers file)
   if(tag MATCHES "^openmpi-")
