@@ -3,8 +3,8 @@
 //
 // A mover is told of each collective call on each rank, by exactly one of write, read and without_bytes. So a
 // rank with an error, or without bytes, still takes part in what the ranks do together
-// (docs/decisions/0023-engine-seam.md). A mover's type is known where a call is carried out: nothing on the
-// way of a byte is virtual but Engine::transfer.
+// (docs/decisions/0023-engine-seam.md). The compiler knows a mover's type: on the way of a byte nothing is
+// virtual but Engine::transfer.
 #pragma once
 
 #include <concepts>

@@ -16,8 +16,8 @@
 namespace pmio {
 namespace {
 
-// Of those by which users, terminals, batch systems and asserts end programs. Those of faults are left alone:
-// they are for debuggers, and nobody knows what the process has left of its memory.
+// The signals by which users, terminals, batch systems and asserts end programs. Those of faults are left
+// alone: debuggers need them, and the process's memory may be in any state.
 constexpr int kSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGABRT};
 
 std::atomic<pid_t> owner{0};  // the process that has joined the job
@@ -43,8 +43,8 @@ void set_default(int number) {
   sigaction(number, &by_default, nullptr);
 }
 
-// What it has been told to do by default it does, a moment later. Called by a handler of the program's, which
-// has found it when it was set, it does nothing: by default there would have been nothing to call.
+// Does what the signal does by default, a moment later. A handler of the program's may call this one, which
+// it found when it was set. Then it does nothing: by default there would have been nothing to call.
 void on_signal(int number) {
   const int error = errno;
   struct sigaction now {};
@@ -52,7 +52,7 @@ void on_signal(int number) {
     errno = error;
     return;
   }
-  set_default(number);  // a second one ends it at once
+  set_default(number);  // a second signal ends the process at once
   program_breaks_off();
   raise(number);
 }
@@ -68,24 +68,25 @@ void watch_signals() {
   }
 }
 
-// Of the parent's job, files and threads it uses nothing. Its calls on the parent's files are the library's.
+// A forked process uses nothing of its parent's job, files and threads. Its calls on the parent's files are
+// the library's.
 void forget_job_in_child() {
   forget_handles_in_child();
   Process::instance().forget_in_child();
 }
 
-// The process may allocate and take locks, as it may not in a signal handler.
+// The process may allocate and take locks here; in a signal handler it may not.
 void program_ends_in_order() {
   if (job_to_end() == nullptr) return;
   program_ends();
   try {
     Process::instance().keep_statistics();
   } catch (const std::bad_alloc&) {
-    // Then `pmio stats` calls the job killed.
+    // `pmio stats` will call the job killed.
   }
 }
 
-// After the program's own handlers of exit, which may still write and close files.
+// Runs after the program's own handlers of exit, which may still write and close files.
 __attribute__((destructor)) void at_exit() { program_ends_in_order(); }
 
 constinit Next<decltype(MPI_Abort)> next_abort("PMPI_Abort");

@@ -1,5 +1,5 @@
 // Error handlers of the program. The library also calls them within calls of the program that have come
-// through pmio; what they call then are the program's calls all the same, not the library's own.
+// through pmio. What they call then are the program's calls all the same, not the library's own.
 #include <array>
 #include <atomic>
 #include <cstdarg>
@@ -12,8 +12,8 @@ namespace {
 
 using Function = MPI_File_errhandler_function*;
 
-// MPI tells an error handler nothing of the program's, so that each of the program's functions has one of
-// ours. They are for good, and there are few. Those beyond are left as they are.
+// MPI passes nothing of the program's to an error handler. So each of the program's functions gets one of
+// ours, for good. There are few of ours; a function for which none is left is not wrapped.
 constexpr size_t kFunctions = 64;
 std::array<std::atomic<Function>, kFunctions> functions;
 

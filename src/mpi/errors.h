@@ -1,4 +1,4 @@
-// From Status to MPI: the one place where it happens.
+// Errors as MPI has them: the one place that turns a Status into an error class.
 #pragma once
 
 #include "base/status.h"
@@ -12,11 +12,11 @@ int error_class(const Status& status);
 // Calls the handle's error handler with the class, and returns it. The first error of a handle is also said
 // on stderr, since an error class cannot carry the place of the log. ok: MPI_SUCCESS, and nothing is called.
 int raise_error(Handle& handle, const Status& status);
-// The same for an error of the program's: no line on stderr, as from the MPI library.
+// The same for an error that the program has made: no line on stderr, as from the MPI library.
 int raise_code(Handle& handle, int code);
 
-// "pmio: text" on stderr, once per text and node, where the ranks of the job share memory
-// (node/rendezvous.h); else, and before MPI_Init has returned, once per process.
+// Prints "pmio: text" on stderr, once per text and node if the ranks of the job share memory
+// (node/rendezvous.h). If they do not, and before MPI_Init has returned: once per process.
 void complain_once(const std::string& text);
 
 }  // namespace pmio

@@ -18,8 +18,8 @@ Table& table() {
   return instance;
 }
 
-// Counts changes of the table, so that a thread knows whether what it found last still holds. kForked: it is
-// the parent process's.
+// Counts changes of the table: a thread sees by it whether what it found last still holds. kForked: the table
+// is the parent process's.
 constexpr uint64_t kForked = 0;
 std::atomic<uint64_t> generation{1};
 
@@ -28,7 +28,7 @@ struct Last {
   MPI_File file;
   Handle* handle;
 };
-// No lookup by the loader per use: the library comes with the program, not by dlopen.
+// The loader is not asked at each use: the library comes with the program, not by dlopen.
 thread_local Last last __attribute__((tls_model("initial-exec"))){};
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A datatype that stays usable after the program has freed its own: predefined ones as they are, others
-// duplicated.
+// A datatype that stays usable after the program has freed its own: a duplicate, or the predefined type
+// itself.
 #pragma once
 
 #include <utility>

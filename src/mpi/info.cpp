@@ -101,8 +101,8 @@ Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given)
   return hints;
 }
 
-// Whether the site wants files there logged: by the file's file system, or its directory's where it is not
-// there yet.
+// Whether the site wants files there logged, by the file's file system; by its directory's if there is no
+// file yet.
 static bool site_allows(const std::string& path) {
   const SiteFile& site = site_file();
   if (site.file_systems_on.empty() && site.file_systems_off.empty()) return true;

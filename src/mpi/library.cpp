@@ -11,14 +11,14 @@
 #include "mpi/family.h"
 #include "view/mpi_calls.h"
 
-// By the linker: where this library begins and ends.
+// The linker defines these: the beginning and the end of this library.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start, _end;
 
 namespace pmio {
 namespace {
 
-// For programs that load their MPI out of everybody's sight. Only this family's: another one's functions
-// would take our handles for something else.
+// For programs that load their MPI with RTLD_LOCAL. Only a library of this family: another family's functions
+// would misread our handles.
 #ifdef OPEN_MPI
 constexpr const char* kLibraries[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
 #elif defined(MPI_ABI_VERSION)
@@ -27,16 +27,15 @@ constexpr const char* kLibraries[] = {"libmpi_abi.so.1", "libmpi_abi.so"};
 constexpr const char* kLibraries[] = {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
 #endif
 
-// Of the library that was preloaded and has loaded this one, out of everybody's sight; nullptr: this one was
-// preloaded or linked itself.
+// Of the preloaded library, if it has loaded this one, with RTLD_LOCAL. nullptr: this one was preloaded or
+// linked itself.
 void* (*find_behind_preloaded)(const char*) = nullptr;
 
 void* find_behind(const char* name) {
   return find_behind_preloaded != nullptr ? find_behind_preloaded(name) : dlsym(RTLD_NEXT, name);
 }
 
-// Not by dladdr, which looks through all symbols of the MPI library: there are a hundred questions at the
-// start.
+// Not by dladdr, which looks through all symbols of the MPI library: a hundred are asked for at the start.
 bool is_ours(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return at >= reinterpret_cast<uintptr_t>(&__ehdr_start) && at < reinterpret_cast<uintptr_t>(&_end);
@@ -49,8 +48,8 @@ bool is_function(const char* name) {
 }  // namespace
 
 void* find_mpi_symbol(const char* name) {
-  // Data is where everybody sees it, which may be a copy in the program itself; functions are those behind
-  // ours.
+  // A variable is what the loader's order finds first, perhaps a copy in the program itself. A function is
+  // the one behind ours.
   void* address = is_function(name) ? find_behind(name) : dlsym(RTLD_DEFAULT, name);
   if (address != nullptr && !is_ours(address)) return address;
   for (const char* library : kLibraries) {
@@ -74,7 +73,7 @@ void* require_mpi_symbol(const char* name) {
   return address;
 }
 
-// Another family's functions have the same names, but take our handles for something else.
+// Another family's functions have the same names, but misread our handles.
 static bool is_of_our_family(const void* function) {
   Dl_info info{};
   if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return true;

@@ -1,15 +1,15 @@
-// The MPI library of this process, found at run time: nothing here refers to it at link time.
+// The MPI library of this process. It is found at run time: nothing here refers to it at link time.
 #pragma once
 
 #include "view/mpi_compat.h"
 
 namespace pmio {
 
-// The library's definition of a symbol, or a profiler's that stands between; never this library's own.
-// nullptr where there is none. Threads: any.
+// The MPI library's definition of a symbol, or that of a profiler in between; never this library's own.
+// nullptr if there is none. Threads: any.
 void* find_mpi_symbol(const char* name);
 
-// As find_mpi_symbol, for what no program can run without: says so and ends the process where there is none.
+// As find_mpi_symbol, for what no program can run without. If there is none, it says so and ends the process.
 void* require_mpi_symbol(const char* name);
 
 // What pmio calls for itself; the files' functions are in next_functions.
@@ -30,8 +30,8 @@ struct MpiFunctions {
 #undef PMIO_DECLARE
 };
 
-// Fills mpi() and the view's table; false where the library lacks something. Once, before any use of them or
-// of a handle constant such as MPI_COMM_WORLD.
+// Fills mpi() and the view's table. False if the library lacks something. Called once, before any use of them
+// or of a handle constant such as MPI_COMM_WORLD.
 bool bind_mpi_library();
 
 inline MpiFunctions mpi_functions;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <optional>
 
 #include "extent/strided_copy.h"
 #include "mpi/library.h"
@@ -10,16 +11,11 @@
 namespace pmio {
 namespace {
 
-// Offset of the data where it is one block per tile and tiles adjoin, or where there is one tile only; -1
-// otherwise.
-bool one_block(const Pattern& pattern, MPI_Count count, int64_t* offset) {
-  if (pattern.dense) {
-    *offset = pattern.lower;
-    return true;
-  }
-  if (count != 1 || pattern.parts.size() != 1 || pattern.parts[0].count != 1) return false;
-  *offset = pattern.parts[0].offset;
-  return true;
+// Where the data begins, if it is one piece: one block per tile, and tiles adjoin or there is only one.
+std::optional<int64_t> only_piece(const Pattern& pattern, MPI_Count count) {
+  if (pattern.dense) return pattern.lower;
+  if (count != 1 || pattern.parts.size() != 1 || pattern.parts[0].count != 1) return std::nullopt;
+  return pattern.parts[0].offset;
 }
 
 Status cannot_pack() {
@@ -47,8 +43,8 @@ Result<Memory> Memory::of(const Transfer& transfer) {
     return memory;
   }
   memory.pattern_ = &flat->pattern;
-  int64_t offset = 0;
-  if (one_block(flat->pattern, transfer.count, &offset)) memory.contiguous_ = memory.base_ + offset;
+  if (const auto offset = only_piece(flat->pattern, transfer.count))
+    memory.contiguous_ = memory.base_ + *offset;
   if (memory.bytes_ > 0) memory.device_ = DeviceMemory(memory.base_ + flat->pattern.parts.front().offset);
   return memory;
 }
@@ -63,7 +59,8 @@ Status Memory::fetch(PatternCursor& from, std::byte* to, uint64_t bytes) const {
   return {};
 }
 
-// One copy of some blocks and what is between them takes less than one of each block, where that is not much.
+// If there is little between the blocks, one copy of some blocks and what is between them takes less time
+// than one copy of each block.
 Status Memory::fetch_blocks(const Vector& blocks, std::byte* to) const {
   constexpr uint64_t kTogether = 1 << 20, kGapsPerByte = 16;
   const auto stride = static_cast<uint64_t>(std::max<int64_t>(blocks.stride, 0));
@@ -99,7 +96,7 @@ Status Memory::store(PatternCursor& to, const std::byte* from, uint64_t bytes) c
 }
 
 bool Memory::missing() const {
-  constexpr int64_t kNobodysBytes = 4096;  // the page of the null pointer, which no system gives to anybody
+  constexpr int64_t kNobodysBytes = 4096;  // the null pointer's page, which no system maps
   if (base_ != nullptr || bytes_ == 0) return false;
   const int64_t first = pattern_->parts.front().offset;
   return first >= 0 && first < kNobodysBytes;
@@ -111,7 +108,7 @@ Status Memory::pack(const Transfer& transfer) {
   const int count = static_cast<int>(transfer.count);
   mpi().Pack_size(count, transfer.datatype, MPI_COMM_WORLD, &room);
   packed_.resize(static_cast<size_t>(room));
-  // For a read too: what the file does not provide keeps its value when deliver unpacks all.
+  // For a read too: deliver unpacks all, and bytes that the file does not have keep their value.
   mpi().Pack(transfer.buffer, count, transfer.datatype, packed_.data(), room, &position, MPI_COMM_WORLD);
   if (static_cast<uint64_t>(position) != bytes_) return cannot_pack();
   static const Pattern& stream = *new Pattern(Pattern::bytes(1));

@@ -17,22 +17,22 @@ class Memory {
   static Result<Memory> of(const Transfer& transfer);
 
   uint64_t bytes() const { return bytes_; }
-  // Whether the program has given bytes, but no buffer. Not where an MPI_BOTTOM has a type of addresses.
+  // Whether the program has given bytes, but no buffer. MPI_BOTTOM with a type of addresses is a buffer.
   bool missing() const;
-  // The bytes in one piece, where they lie so; else nullptr.
+  // The bytes, if they lie in one piece; else nullptr.
   std::byte* contiguous() const { return contiguous_; }
   // Offsets count from base().
   PatternCursor cursor() const { return {*pattern_, 0, 0}; }
   std::byte* base() const { return base_; }
 
-  // Whether the bytes are in a GPU's memory: neither contiguous nor base may be used then, but these two,
-  // which advance the cursor.
+  // Whether the bytes are in a GPU's memory. Then neither contiguous nor base may be used, but fetch and
+  // store, which advance the cursor.
   bool on_device() const { return device_.is_device(); }
   Status fetch(PatternCursor& from, std::byte* to, uint64_t bytes) const;
-  // Nothing between the buffer's pieces is written: a GPU may be writing there.
+  // Writes nothing between the buffer's pieces: a GPU may be writing there.
   Status store(PatternCursor& to, const std::byte* from, uint64_t bytes) const;
 
-  // After a read of `got` bytes: into the program's buffer, where they are not there yet.
+  // After a read of `got` bytes: brings them into the program's buffer, if they are not there yet.
   Status deliver(const Transfer& transfer, uint64_t got);
 
  private:

@@ -11,8 +11,8 @@
 namespace pmio {
 namespace {
 
-// What ROMIO's versions know as the beginning of a name that says how to open the rest. Of any other word
-// before a colon the old ones make an error, the new ones a part of the name.
+// The prefixes that some version of ROMIO knows: they say how to open the rest of the name. Any other word
+// before a colon is an error for old versions, and a part of the name for new ones.
 constexpr std::string_view kPrefixes[] = {"ufs",    "nfs",  "xfs",    "pvfs2", "gpfs",   "panfs",
                                           "lustre", "daos", "testfs", "ime",   "quobyte"};
 
@@ -29,7 +29,7 @@ std::string without_prefix(const std::string& name) {
   const auto* known = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), is_known);
   struct stat facts {};
   const bool is_name = stat(name.c_str(), &facts) == 0, is_rest = stat(rest.c_str(), &facts) == 0;
-  // Some library may know what the others do not.
+  // Some library may know a prefix that the others do not.
   if (known == std::end(kPrefixes)) return is_name || !is_rest ? name : rest;
 #ifndef OPEN_MPI
   if (word == *known) return rest;
@@ -42,7 +42,7 @@ std::string absolute_path(const std::string& filename) {
   const std::string name = without_prefix(filename);
   if (name.empty()) return {};
   const size_t slash = name.rfind('/');
-  // Without the slash behind it, which would cost another question to the file system.
+  // Without a slash at its end, which would cost one more look-up in the file system.
   const std::string directory = slash == std::string::npos ? "." : name.substr(0, std::max<size_t>(slash, 1));
   char* resolved = realpath(directory.c_str(), nullptr);
   if (resolved == nullptr) return {};

@@ -1,8 +1,8 @@
 // The function behind an entry point: what the program's call would have reached without pmio.
 //
 // next: the next definition of MPI_X after this library's, which may be a profiler's. profiled: the next
-// PMPI_X. Where the loader's order has none (Python loads libmpi out of everybody's sight), the MPI library's
-// own. Found at first use. Threads: any; two that come together find the same.
+// PMPI_X. If the loader's order has none (Python loads libmpi with RTLD_LOCAL), the MPI library's own. Found
+// at first use. Threads: any; two that come together find the same.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class Next {
   std::atomic<Function*> profiled_{nullptr};
 };
 
-// Held while a call of the program is in pmio or in the library: calls that arrive meanwhile on this thread
+// Held while a call of the program is in pmio or in the library. Calls that arrive meanwhile on this thread
 // are the library's own, and go straight on.
 class Inside {
  public:
@@ -49,7 +49,7 @@ class Inside {
   static inline thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
 };
 
-// Held while a function of the program is called back from inside (error handlers): its calls are the
+// Held while a function of the program is called back from inside, an error handler say. Its calls are the
 // program's.
 class Outside {
  public:

@@ -10,23 +10,23 @@
 namespace pmio {
 namespace {
 
-// Where MPI_File_seek goes to from `current`; MPI_ERR_ARG: nowhere that exists.
-int seek_target(Handle& handle, MPI_Offset offset, int whence, int64_t current, int64_t* target) {
-  if (whence == MPI_SEEK_SET) {
-    *target = offset;
-  } else if (whence == MPI_SEEK_CUR) {
-    *target = current + offset;
+// Where MPI_File_seek goes to from `current`. invalid: before the file's begin, or an unknown whence.
+Result<int64_t> seek_target(Handle& handle, MPI_Offset offset, int whence, int64_t current) {
+  int64_t target = offset;
+  if (whence == MPI_SEEK_CUR) {
+    target += current;
   } else if (whence == MPI_SEEK_END) {
     const Result<uint64_t> size = handle.file->size_bytes();
-    if (!size.ok()) return error_class(size.status());
-    *target = handle.view.end_of_file(static_cast<int64_t>(size.value())) + offset;
-  } else {
-    return MPI_ERR_ARG;
+    if (!size.ok()) return size.status();
+    target += handle.view.end_of_file(static_cast<int64_t>(size.value()));
+  } else if (whence != MPI_SEEK_SET) {
+    return Status(Code::invalid, "an unknown whence");
   }
-  return *target < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
+  if (target < 0) return Status(Code::invalid, "a pointer before the file's begin");
+  return target;
 }
 
-// One that this rank has not used yet is not what the others have, where its name is gone.
+// If the log directory is gone, a rank that has not used the pointer yet cannot find the others' any more.
 Status require_shared(const Handle& handle) {
   if (handle.shared->used() || !Process::instance().joined()->has_lost_log()) return {};
   return Status(Code::io, "the shared file pointer of '" + handle.path +
@@ -52,6 +52,13 @@ static Status store_shared(Handle& handle, int64_t value) {
   return handle.shared->store(handle.view_epoch, value);
 }
 
+static Status seek_shared_here(Handle& handle, MPI_Offset offset, int whence) {
+  const Result<int64_t> current = shared_fetch_add(handle, 0);
+  if (!current.ok()) return current.status();
+  const Result<int64_t> target = seek_target(handle, offset, whence, current.value());
+  return target.ok() ? store_shared(handle, target.value()) : target.status();
+}
+
 Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
   int64_t start = -1;
   const int64_t before = handle.team.sum_below(mine);
@@ -69,15 +76,15 @@ Result<int64_t> ordered_fetch_add(Handle& handle, int64_t mine) {
 }
 
 Outcome file_seek(Handle& handle, MPI_Offset offset, int whence) {
-  // The library looks for the end in the file.
+  // The library looks for the end in the file, not in the log.
   if (handle.in_library())
     return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, false) : std::nullopt;
   int64_t position = handle.position.load(std::memory_order_relaxed);
-  int64_t target = 0;
+  Result<int64_t> target = int64_t{0};
   do {
-    if (const int code = seek_target(handle, offset, whence, position, &target))
-      return raise_code(handle, code);
-  } while (!handle.position.compare_exchange_weak(position, target, std::memory_order_relaxed));
+    target = seek_target(handle, offset, whence, position);
+    if (!target.ok()) return raise_code(handle, error_class(target.status()));
+  } while (!handle.position.compare_exchange_weak(position, *target, std::memory_order_relaxed));
   return MPI_SUCCESS;
 }
 
@@ -97,15 +104,11 @@ Outcome file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   decide(handle);
   if (handle.in_library())
     return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, true) : std::nullopt;
-  // Nobody's earlier call may move it afterwards, and nobody's later call may come before it is set.
+  // No earlier call of any rank may move the pointer afterwards, and no later call may come before it is set.
   handle.team.barrier();
   int code = MPI_SUCCESS;
   if (handle.rank == 0) {
-    int64_t target = 0;
-    const Result<int64_t> current = shared_fetch_add(handle, 0);
-    code = current.ok() ? seek_target(handle, offset, whence, current.value(), &target)
-                        : error_class(current.status());
-    if (code == MPI_SUCCESS) code = error_class(store_shared(handle, target));
+    code = error_class(seek_shared_here(handle, offset, whence));
   }
   code = static_cast<int>(handle.team.from(0, code));
   return raise_code(handle, code);

@@ -15,7 +15,7 @@
 namespace pmio {
 namespace {
 
-// The ranks that have a handle open: its team, or, of one that never logged, a communicator for this call.
+// The ranks that have a handle open: its team, or a communicator for this call, if the handle never logged.
 // Collective.
 class Together {
  public:
@@ -27,7 +27,7 @@ class Together {
   }
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
-  // False, on all of them: they are of several worlds.
+  // False, on all of them: they have several worlds.
   bool ok() const { return team_ != nullptr || made_; }
   // As Team::largest.
   bool largest(std::span<int64_t> values) const {
@@ -61,7 +61,7 @@ struct Found {
   std::shared_ptr<File> file;          // that is logged
   std::unique_ptr<TargetFile> target;  // else
   uint64_t end = 0;                    // of what is in the file, as far as this rank knows
-  Status status;                       // unsupported: it is not found
+  Status status;                       // unsupported: the file is not found
 
   Status make_room(uint64_t bytes, uint64_t known_end) const {
     if (file != nullptr) return file->make_room(bytes, known_end);
@@ -98,7 +98,7 @@ Found find(Handle& handle) {
   return found;
 }
 
-// The worst of all ranks, and the end of the file as the furthest of them sees it.
+// The worst error of all ranks, and the end of the file as the furthest of them sees it.
 struct Agreed {
   bool unknown;  // somebody does not find the file
   int error;     // a class

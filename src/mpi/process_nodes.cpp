@@ -22,7 +22,8 @@ HostName host_name() {
 
 }  // namespace
 
-// By the lowest ranks of the nodes: every rank learns its node's number, and each node has a job of its own.
+// Every rank learns its node's number, in the order of the nodes' lowest ranks. Each node has a job of its
+// own.
 void Process::number_node(MPI_Comm node) {
   place_.ranks.resize(static_cast<size_t>(ranks_here_));
   mpi().Allgather(&rank_, sizeof rank_, MPI_BYTE, place_.ranks.data(), sizeof rank_, MPI_BYTE, node);
@@ -56,8 +57,8 @@ Status Process::start_cluster(const Hints& hints, const PeerToken& token) {
   return {};
 }
 
-// The next node's leader, and the coordinator: an interface that others cannot reach shows here, and not when
-// something has been logged.
+// Calls the next node's leader, and the coordinator. So an interface that others cannot reach shows here, and
+// not when something has been logged.
 Status Process::reach_nodes() {
   if (!leads_node()) return {};
   for (const uint32_t node : {kCoordinator, (place_.node + 1) % place_.nodes}) {
@@ -71,7 +72,7 @@ Status Process::reach_nodes() {
   return {};
 }
 
-// Collective. False, on all ranks: one of them could not, and there is no cluster.
+// Collective. False, on all ranks: one of them has an error, and there is no cluster.
 bool Process::all_go_on(const Status& status) {
   if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
   if (on_all_ranks(status.ok(), comm_)) return true;
@@ -103,7 +104,7 @@ Cluster* Process::join_nodes(const Hints& hints) {
     nodes[member.node].ranks.push_back(member.rank);
   }
   const Status connected = cluster()->connect(leaders, std::move(nodes));
-  mpi().Barrier(comm_);  // nobody asks a leader that does not know the others
+  mpi().Barrier(comm_);  // nobody calls a leader that does not know the others yet
   return all_go_on(connected.ok() ? reach_nodes() : connected) ? cluster() : nullptr;
 }
 

@@ -23,7 +23,7 @@ Tags& tags() {
   return instance;
 }
 
-// So many the library has; 32768 at least.
+// How many tags the library has; 32768 at least.
 int64_t how_many_tags() {
   static const int64_t count = [] {
     int found = 0;
@@ -67,7 +67,7 @@ std::vector<int> ranks_in_world(MPI_Group group) {
   std::iota(here.begin(), here.end(), 0);
   MPI_Group world = MPI_GROUP_NULL;
   mpi().Comm_group(MPI_COMM_WORLD, &world);
-  // Not by a difference of the groups: MPICH ends the program where one of them is a session's.
+  // Not by a difference of the groups: MPICH ends the program if one of them is a session's.
   mpi().Group_translate_ranks(group, ranks, here.data(), world, in_world.data());
   mpi().Group_free(&world);
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
@@ -91,7 +91,7 @@ bool Team::exchange(int to, const int64_t* out, int from, int64_t* in, size_t co
                         MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
-// In each round one knows of twice as many; that some are counted twice changes no maximum.
+// After each round a rank knows of twice as many. That some are counted twice changes no maximum.
 bool Team::largest(std::span<int64_t> values) const {
   std::vector<int64_t> theirs(values.size());
   bool reached = true;
@@ -122,7 +122,7 @@ int64_t Team::from(int rank, int64_t value) const {
   return values[0];
 }
 
-// In each round one knows the sum of twice as many below.
+// After each round a rank knows the sum of twice as many ranks below it.
 int64_t Team::sum_below(int64_t value) const {
   int64_t below = 0, with_own = value;
   for (size_t i = 0; i < members_.ahead.size(); ++i) {

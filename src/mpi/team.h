@@ -78,8 +78,8 @@ class Team {
   TeamTag tag_;
 };
 
-// The ranks of a group in MPI_COMM_WORLD, in its order. Empty: some were spawned, or connected to, and have a
-// world of their own. Local; the same on all of the group's ranks.
+// The ranks of a group in MPI_COMM_WORLD, in the group's order. Empty: some were spawned, or connected to,
+// and have a world of their own. Local; the same on all of the group's ranks.
 std::vector<int> ranks_in_world(MPI_Group group);
 // The same of a communicator's ranks, which may be a session's.
 std::vector<int> members_in_world(MPI_Comm comm);

@@ -12,19 +12,19 @@
 namespace pmio {
 namespace {
 
-// All ranks must call, since the library's set_view is collective; it may still refuse the view, on this rank
+// All ranks must call, since the library's set_view is collective. It may still refuse the view, on this rank
 // or on all.
 Outcome leave_to_library(Handle& handle, const char* reason) {
   if (const int code = step_aside(handle, reason); code != MPI_SUCCESS) return code;
   return std::nullopt;
 }
 
-// What no view may be: the library has an error for it.
+// The library has an error for such a view.
 bool is_wrong(MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
   return etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
 }
 
-// Open MPI reads the hints of a view when it sets it, which is when the handle is handed on; MPICH keeps
+// Open MPI reads a view's hints when it sets the view, which is when the handle is handed on. MPICH keeps
 // them, and its MPI_File_set_info does with them what its MPI_File_set_view would.
 #ifdef OPEN_MPI
 constexpr bool kLibraryKeepsHintsOfViews = false;
@@ -32,21 +32,29 @@ constexpr bool kLibraryKeepsHintsOfViews = false;
 constexpr bool kLibraryKeepsHintsOfViews = true;
 #endif
 
-// Collective: the library's hints in info go to it, without the view. Few set_views have any that are new.
-// *leave: whether this rank's view has to be left to the library; then any rank's.
-int hand_hints_on(Handle& handle, MPI_Info info, bool* leave) {
-  int any = 0;
+// What holds for any rank of a set_view, the same on all.
+struct AnyRank {
+  bool has_new_hints;  // for the library. Few set_views have any.
+  bool leaves_view;    // to the library
+};
+
+// Collective. leaves_view: of this rank.
+AnyRank agree_on_view(Handle& handle, MPI_Info info, bool leaves_view) {
+  bool news = false;
   if (info != MPI_INFO_NULL) {
     read_info(info, handle.rank == 0, &handle.hints);
-    any = !news_for_library(info, &handle.library_hints).empty() && kLibraryKeepsHintsOfViews;
+    news = !news_for_library(info, &handle.library_hints).empty() && kLibraryKeepsHintsOfViews;
   }
-  // MPI does not ask all ranks to meet here, but its libraries do, and programs count on it: HDF5, between
-  // reading its table of free space and one rank's writing it.
-  int64_t found[] = {any, *leave ? 1 : 0};
-  (void)handle.team.largest(found);
-  *leave = found[1] != 0;
-  if (found[0] == 0) return MPI_SUCCESS;
-  // All that each rank says, not the news alone: MPICH compares some hints between the ranks that give them.
+  // MPI does not make all ranks meet here, but its libraries do, and programs count on it. HDF5 does between
+  // its read of the table of free space and one rank's write of it.
+  int64_t any[] = {news ? 1 : 0, leaves_view ? 1 : 0};
+  (void)handle.team.largest(any);
+  return {any[0] != 0, any[1] != 0};
+}
+
+// Collective: the library gets the view's hints, but not the view. Each rank hands on all its hints, not the
+// new ones alone: MPICH compares some of them between the ranks that give them.
+int hand_hints_on(Handle& handle, MPI_Info info) {
   GivenInfo given(info);
   (void)given.make_own();  // MPICH takes no MPI_INFO_NULL here
   return next_functions.File_set_info.next()(handle.real, given.get());
@@ -60,15 +68,17 @@ Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_D
   if (handle.in_library()) return std::nullopt;
   Result<FileView> view = is_wrong(etype, filetype, datarep) ? Result<FileView>(Status(Code::invalid, ""))
                                                              : FileView::make(disp, etype, filetype, datarep);
-  // Of one rank, the library has the tiles that the view leaves out.
-  bool leave =
+  // With one rank, the library serves the tiles of such a view that pmio's would leave out.
+  const bool leaves_view =
       view.ok() ? handle.ranks == 1 && !view->filetype->monotonic : view.status().code() == Code::unsupported;
   // Before anything that fails on one rank only.
-  if (const int code = hand_hints_on(handle, info, &leave); code != MPI_SUCCESS) return code;
+  const AnyRank any = agree_on_view(handle, info, leaves_view);
+  if (any.has_new_hints)
+    if (const int code = hand_hints_on(handle, info); code != MPI_SUCCESS) return code;
   if (is_wrong(etype, filetype, datarep)) return std::nullopt;
   // Not left to the library: Open MPI would take it.
   if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
-  if (leave)
+  if (any.leaves_view)
     return leave_to_library(handle, view.ok() ? "a view that overlaps itself" : "data representation");
   if (!view.ok()) return raise_code(handle, error_class(view.status()));
   HeldType held_etype(etype), held_filetype(filetype);
@@ -92,12 +102,12 @@ Outcome file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI
 }
 
 Outcome file_set_atomicity(Handle& handle, int flag) {
-  // Atomic mode is the library's: its locks must see every access.
+  // Atomic mode is left to the library: its locks must see every access.
   if (handle.in_library()) {
     if (flag != 0) handle.against = "atomic mode";
     return std::nullopt;
   }
-  // Ranks that differ must not wait for each other in different places.
+  // Ranks with different flags must not wait for each other in different places.
   int64_t most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
   (void)handle.team.largest(most);
   if (most[0] != 0 && most[1] != 0) return raise_code(handle, MPI_ERR_ARG);
@@ -105,7 +115,7 @@ Outcome file_set_atomicity(Handle& handle, int flag) {
 }
 
 Outcome file_set_info(Handle& handle, MPI_Info info) {
-  // No hint of pmio's can change on an open file, but a bad one is said.
+  // No hint of pmio's can change on an open file, but it complains about a bad one.
   if (info == MPI_INFO_NULL) return std::nullopt;
   read_info(info, handle.rank == 0, &handle.hints);
   (void)news_for_library(info, &handle.library_hints);
