@@ -14,19 +14,19 @@
 
 namespace pmio {
 
+// A file that a rank has opened for the log.
+struct OpenedFile {
+  int64_t size_bytes = 0;
+  int64_t mark = 0;         // of its identity, not negative; all clients of a file system see it alike
+  int64_t file_number = 0;  // File::number: 0 or the same on all ranks
+  // 0 on one node.
+  int64_t last_call = 0;
+  int64_t cut = 0;
+  int64_t finished_cut = 0;
+};
+
 // What one rank says.
 struct OpenStatement {
-  // Of a file that this rank has opened for the log.
-  struct OpenedFile {
-    int64_t size_bytes = 0;
-    int64_t mark = 0;         // of its identity, not negative; all clients of a file system see it alike
-    int64_t file_number = 0;  // File::number: 0 or the same on all ranks
-    // 0 on one node.
-    int64_t last_call = 0;
-    int64_t cut = 0;
-    int64_t finished_cut = 0;
-  };
-
   int rank = 0;                    // in the communicator of the open
   std::optional<OpenedFile> file;  // nothing: this rank cannot log it
   bool has_complaint = false;      // the user should hear why not

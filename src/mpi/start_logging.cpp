@@ -162,7 +162,7 @@ OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const A
   if (handle.rank == 0) said.open_number = new_open_number();
   if (!mine.file) return said;
   const FileIdentity& identity = mine.file->identity();
-  OpenStatement::OpenedFile& file = said.file.emplace();
+  OpenedFile& file = said.file.emplace();
   file.size_bytes = mine.size_bytes;
   file.mark = static_cast<int64_t>((identity.inode ^ identity.birth_ns) & INT64_MAX);
   file.file_number = static_cast<int64_t>(mine.file->number());
