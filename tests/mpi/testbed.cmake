@@ -59,6 +59,8 @@ foreach(tag IN LISTS tags)
   pmio_add_testbed_test(across_nodes.crash ${tag} 900 across_nodes.py crash --kills 3)
   # A few failures; all of them, in earnest, at night.
   pmio_add_testbed_test(failures ${tag} 900 failures.py --away 5 host-disk:write storage:close)
+  # It waits for minutes: for hosts that do not answer. It begins first, and beside it the unit tests run.
+  set_tests_properties(testbed.failures.${tag} PROPERTIES RUN_SERIAL FALSE COST 1000)
   pmio_add_nightly_test(testbed.failures_all.${tag} 7200 failures.py --mpi ${tag} --rounds 2)
   # Plain MPI-IO, too, was seen to fail it on MooseFS: what a client has cached is old for a second.
   pmio_add_nightly_test(testbed.handed_on_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program handed_on_hosts)
