@@ -5,44 +5,29 @@
 #include "medium/job_name.h"
 #include "nodes_fixture.h"
 #include "recover/recover.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio::test {
 namespace {
 
 // A region that cannot be synced, while that is so.
-class UnsyncedRegion : public Region {
+class UnsyncedRegion : public WrappedRegion {
  public:
   static inline std::atomic<bool> fails{false};
-  explicit UnsyncedRegion(std::unique_ptr<Region> region) : region_(std::move(region)) {
-    data_ = region_->data();
-    size_ = region_->size_bytes();
-  }
-  void copy(size_t offset, const void* source, size_t length) override {
-    region_->copy(offset, source, length);
-  }
-  void flush(size_t offset, size_t length) override { region_->flush(offset, length); }
-  Status fence() override { return region_->fence(); }
-  Status sync() override { return fails ? Status(Code::io, "cannot sync", EIO) : region_->sync(); }
-
- private:
-  std::unique_ptr<Region> region_;
+  using WrappedRegion::WrappedRegion;
+  Status sync() override { return fails ? Status(Code::io, "cannot sync", EIO) : real().sync(); }
 };
 
 // Of the second node the ledgers are such regions.
-class LedgersFail : public Medium {
+class LedgersFail : public WrappedMedium {
  public:
-  explicit LedgersFail(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
-  MediumKind kind() const override { return medium_->kind(); }
-  Durability durability() const override { return medium_->durability(); }
-  const std::string& directory() const override { return medium_->directory(); }
+  using WrappedMedium::WrappedMedium;
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
-    return wrapped(name, medium_->create(name, size_bytes, lasting));
+    return wrapped(name, real().create(name, size_bytes, lasting));
   }
   Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return wrapped(name, medium_->open(name, read_only));
+    return wrapped(name, real().open(name, read_only));
   }
-  Status remove(std::string_view name) override { return medium_->remove(name); }
-  Result<std::vector<std::string>> list() const override { return medium_->list(); }
 
  private:
   Result<std::unique_ptr<Region>> wrapped(std::string_view name, Result<std::unique_ptr<Region>> region) {
@@ -50,16 +35,7 @@ class LedgersFail : public Medium {
     if (!region.ok() || !fails) return region;
     return std::unique_ptr<Region>(new UnsyncedRegion(std::move(region).value()));
   }
-
-  std::unique_ptr<Medium> medium_;
 };
-
-Result<std::unique_ptr<Medium>> open_with_ledgers_that_fail(const std::string& directory,
-                                                            Durability durability) {
-  auto medium = open_medium(directory, durability);
-  if (!medium.ok()) return medium.status();
-  return std::unique_ptr<Medium>(new LedgersFail(std::move(medium).value()));
-}
 
 // A node that is gone: an error that names it, for whoever needs it; the log is kept.
 class GoneNode : public ClusterTest, public testing::WithParamInterface<uint32_t> {};
@@ -105,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(CoordinatorOrNot, GoneNode, testing::Values(0u, 1u));
 // A round that the second node alone cannot finish; the node that is recovered first.
 class HalfFinished : public ClusterTest, public testing::WithParamInterface<uint32_t> {
  protected:
-  HalfFinished() { open_log_ = open_with_ledgers_that_fail; }
+  HalfFinished() { open_log_ = open_wrapped<LedgersFail>(); }
   void TearDown() override {
     UnsyncedRegion::fails = false;
     ClusterTest::TearDown();

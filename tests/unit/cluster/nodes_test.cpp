@@ -6,42 +6,26 @@
 
 #include "node/pool.h"
 #include "nodes_fixture.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio::test {
 namespace {
 
 // Has no room for an index, until there is some.
-class WithoutRuns : public Medium {
+class WithoutRuns : public WrappedMedium {
  public:
   static inline std::atomic<bool> has_room{false};
-  explicit WithoutRuns(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
-  MediumKind kind() const override { return medium_->kind(); }
-  Durability durability() const override { return medium_->durability(); }
-  const std::string& directory() const override { return medium_->directory(); }
+  using WrappedMedium::WrappedMedium;
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
     if (name.starts_with("run-") && !has_room) return Status(Code::no_space, "no room for a run", ENOSPC);
-    return medium_->create(name, size_bytes, lasting);
+    return real().create(name, size_bytes, lasting);
   }
-  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return medium_->open(name, read_only);
-  }
-  Status remove(std::string_view name) override { return medium_->remove(name); }
-  Result<std::vector<std::string>> list() const override { return medium_->list(); }
-
- private:
-  std::unique_ptr<Medium> medium_;
 };
-
-Result<std::unique_ptr<Medium>> open_without_runs(const std::string& directory, Durability durability) {
-  auto medium = open_medium(directory, durability);
-  if (!medium.ok()) return medium.status();
-  return std::unique_ptr<Medium>(new WithoutRuns(std::move(medium).value()));
-}
 
 class ClusterWithoutIndexTest : public ClusterTest {
  protected:
   ClusterWithoutIndexTest() {
-    open_log_ = open_without_runs;
+    open_log_ = open_wrapped<WithoutRuns>();
     WithoutRuns::has_room = false;
   }
   // Of which the first node alone has bytes: so many that who reads would rather have them in a run.

@@ -9,6 +9,7 @@
 #include "node/control.h"
 #include "recover/recover.h"
 #include "support/node_fixture.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio {
 namespace {
@@ -99,31 +100,16 @@ bool reads(File& file, char value) {
 }
 
 // Has no room for the index.
-class FullMedium final : public Medium {
+class FullMedium final : public test::WrappedMedium {
  public:
-  explicit FullMedium(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
-  MediumKind kind() const override { return medium_->kind(); }
-  Durability durability() const override { return medium_->durability(); }
-  const std::string& directory() const override { return medium_->directory(); }
+  using WrappedMedium::WrappedMedium;
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
     if (name.starts_with("run-")) return Status(Code::no_space, "full", ENOSPC);
-    return medium_->create(name, size_bytes, lasting);
+    return real().create(name, size_bytes, lasting);
   }
-  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return medium_->open(name, read_only);
-  }
-  Status remove(std::string_view name) override { return medium_->remove(name); }
-  Result<std::vector<std::string>> list() const override { return medium_->list(); }
-
- private:
-  std::unique_ptr<Medium> medium_;
 };
 
-Result<std::unique_ptr<Medium>> open_full(const std::string& directory, Durability durability) {
-  auto medium = open_medium(directory, durability);
-  if (!medium.ok()) return medium;
-  return std::unique_ptr<Medium>(new FullMedium(std::move(medium).value()));
-}
+const MediumOpener open_full = test::open_wrapped<FullMedium>();
 
 bool holds(const std::string& path, char value) {
   const auto bytes = contents(path);

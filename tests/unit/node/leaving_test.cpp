@@ -16,6 +16,7 @@
 #include "recover/recover.h"
 #include "support/node_fixture.h"
 #include "support/target_writes.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio {
 namespace {
@@ -35,35 +36,20 @@ struct NoNeighbours : Neighbours {
 
 // Refuses to create some names.
 using Refusal = std::function<Status(std::string_view name)>;
-class RefusingMedium final : public Medium {
+class RefusingMedium final : public test::WrappedMedium {
  public:
-  RefusingMedium(std::unique_ptr<Medium> real, Refusal refusal)
-      : real_(std::move(real)), refusal_(std::move(refusal)) {}
-  MediumKind kind() const override { return real_->kind(); }
-  Durability durability() const override { return real_->durability(); }
-  const std::string& directory() const override { return real_->directory(); }
+  RefusingMedium(std::unique_ptr<Medium> medium, Refusal refusal)
+      : WrappedMedium(std::move(medium)), refusal_(std::move(refusal)) {}
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t bytes, bool lasting) override {
     if (Status refused = refusal_(name); !refused.ok()) return refused;
-    return real_->create(name, bytes, lasting);
+    return real().create(name, bytes, lasting);
   }
-  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return real_->open(name, read_only);
-  }
-  Status remove(std::string_view name) override { return real_->remove(name); }
-  Result<std::vector<std::string>> list() const override { return real_->list(); }
 
  private:
-  std::unique_ptr<Medium> real_;
   Refusal refusal_;
 };
 
-MediumOpener refusing(Refusal refusal) {
-  return [refusal](const std::string& directory, Durability durability) -> Result<std::unique_ptr<Medium>> {
-    auto medium = open_medium(directory, durability);
-    if (!medium.ok()) return medium;
-    return std::unique_ptr<Medium>(new RefusingMedium(std::move(medium).value(), refusal));
-  };
-}
+MediumOpener refusing(const Refusal& refusal) { return test::open_wrapped<RefusingMedium>(refusal); }
 
 struct Place : Scratch {
   const std::string path = files_ + "/data";

@@ -9,6 +9,7 @@
 #include "node/memory_watch.h"
 #include "node/pool.h"
 #include "support/node_fixture.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio {
 namespace {
@@ -55,27 +56,13 @@ TEST(Capacity, NothingLeftIsTheSmallestLog) {
 }
 
 // A medium whose limits the test sets.
-class LimitedMedium final : public Medium {
+class LimitedMedium final : public test::WrappedMedium {
  public:
-  explicit LimitedMedium(std::unique_ptr<Medium> real) : real_(std::move(real)) {}
-  MediumKind kind() const override { return real_->kind(); }
-  Durability durability() const override { return real_->durability(); }
-  const std::string& directory() const override { return real_->directory(); }
-  Result<std::unique_ptr<Region>> create(std::string_view name, size_t bytes, bool lasting) override {
-    return real_->create(name, bytes, lasting);
-  }
-  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return real_->open(name, read_only);
-  }
-  Status remove(std::string_view name) override { return real_->remove(name); }
-  Result<std::vector<std::string>> list() const override { return real_->list(); }
-  Status vacate(std::string_view name) override { return real_->vacate(name); }
-  Status reserve(std::string_view name) override { return real_->reserve(name); }
+  using WrappedMedium::WrappedMedium;
+  Status vacate(std::string_view name) override { return real().vacate(name); }
+  Status reserve(std::string_view name) override { return real().reserve(name); }
   std::vector<MemoryLimit> limits() const override { return {memory(800 * kMiB, left_bytes)}; }
   uint64_t left_bytes = 700 * kMiB;
-
- private:
-  std::unique_ptr<Medium> real_;
 };
 
 // In memory, whatever the other tests' scratch directory is.

@@ -9,6 +9,7 @@
 #include "node/control.h"
 #include "recover/recover.h"
 #include "support/node_fixture.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio {
 namespace {
@@ -16,35 +17,17 @@ namespace {
 constexpr uint64_t kLog = 4 << 20;
 
 using Rename = std::function<Status(Medium& real, std::string_view from, std::string_view to)>;
-class RenamingMedium final : public Medium {
+class RenamingMedium final : public test::WrappedMedium {
  public:
-  RenamingMedium(std::unique_ptr<Medium> real, Rename rename)
-      : real_(std::move(real)), rename_(std::move(rename)) {}
-  MediumKind kind() const override { return real_->kind(); }
-  Durability durability() const override { return real_->durability(); }
-  const std::string& directory() const override { return real_->directory(); }
-  Result<std::unique_ptr<Region>> create(std::string_view name, size_t bytes, bool lasting) override {
-    return real_->create(name, bytes, lasting);
-  }
-  Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return real_->open(name, read_only);
-  }
-  Status remove(std::string_view name) override { return real_->remove(name); }
-  Status rename(std::string_view from, std::string_view to) override { return rename_(*real_, from, to); }
-  Result<std::vector<std::string>> list() const override { return real_->list(); }
+  RenamingMedium(std::unique_ptr<Medium> medium, Rename rename)
+      : WrappedMedium(std::move(medium)), rename_(std::move(rename)) {}
+  Status rename(std::string_view from, std::string_view to) override { return rename_(real(), from, to); }
 
  private:
-  std::unique_ptr<Medium> real_;
   Rename rename_;
 };
 
-MediumOpener renaming(const Rename& rename) {
-  return [rename](const std::string& directory, Durability durability) -> Result<std::unique_ptr<Medium>> {
-    auto medium = open_medium(directory, durability);
-    if (!medium.ok()) return medium;
-    return std::unique_ptr<Medium>(new RenamingMedium(std::move(medium).value(), rename));
-  };
-}
+MediumOpener renaming(const Rename& rename) { return test::open_wrapped<RenamingMedium>(rename); }
 
 class SparesTest : public testing::Test {
  protected:

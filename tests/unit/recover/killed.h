@@ -20,61 +20,39 @@
 #include <vector>
 
 #include "recover/recover.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio::test {
 
 constexpr long kStore = SYS_getppid;  // says that a store comes next: stores cannot be seen from outside
 
-class SteppingRegion final : public Region {
+class SteppingRegion final : public WrappedRegion {
  public:
-  explicit SteppingRegion(std::unique_ptr<Region> region) : region_(std::move(region)) {
-    data_ = region_->data();
-    size_ = region_->size_bytes();
-  }
+  using WrappedRegion::WrappedRegion;
   void copy(size_t offset_bytes, const void* source, size_t length_bytes) override {
     for (size_t at = 0; at < length_bytes; at += sizeof(uint64_t)) {
       syscall(kStore);
-      region_->copy(offset_bytes + at, static_cast<const std::byte*>(source) + at,
-                    std::min(sizeof(uint64_t), length_bytes - at));
+      real().copy(offset_bytes + at, static_cast<const std::byte*>(source) + at,
+                  std::min(sizeof(uint64_t), length_bytes - at));
     }
   }
-  void flush(size_t offset_bytes, size_t length_bytes) override {
-    region_->flush(offset_bytes, length_bytes);
-  }
-  Status fence() override { return region_->fence(); }
-  Status sync() override { return region_->sync(); }
-
- private:
-  std::unique_ptr<Region> region_;
 };
 
-class SteppingMedium final : public Medium {
+class SteppingMedium final : public WrappedMedium {
  public:
-  static Result<std::unique_ptr<Medium>> open_stepping(const std::string& directory, Durability durability) {
-    auto medium = open_medium(directory, durability);
-    if (!medium.ok()) return medium.status();
-    std::unique_ptr<Medium> stepping(new SteppingMedium(std::move(medium).value()));
-    return stepping;
-  }
-  MediumKind kind() const override { return medium_->kind(); }
-  Durability durability() const override { return medium_->durability(); }
-  const std::string& directory() const override { return medium_->directory(); }
+  using WrappedMedium::WrappedMedium;
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
-    return stepping(medium_->create(name, size_bytes, lasting));
+    return stepping(real().create(name, size_bytes, lasting));
   }
   Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) override {
-    return stepping(medium_->open(name, read_only));
+    return stepping(real().open(name, read_only));
   }
-  Status remove(std::string_view name) override { return medium_->remove(name); }
-  Result<std::vector<std::string>> list() const override { return medium_->list(); }
 
  private:
-  explicit SteppingMedium(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {}
   static Result<std::unique_ptr<Region>> stepping(Result<std::unique_ptr<Region>> region) {
     if (!region.ok()) return region;
     return std::unique_ptr<Region>(new SteppingRegion(std::move(region).value()));
   }
-  std::unique_ptr<Medium> medium_;
 };
 
 // The kernel stops this process before these, and only these: each stop takes time.
@@ -110,7 +88,7 @@ inline Killed recover_killed_before(RecoverOptions options, int n) {
     if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(2);
     raise(SIGSTOP);
     if (!stop_before_changes()) _exit(2);
-    options.open_log = SteppingMedium::open_stepping;
+    options.open_log = open_wrapped<SteppingMedium>();
     _exit(recover(options).ok() ? 0 : 1);
   }
   int status = 0;
