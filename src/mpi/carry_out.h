@@ -28,13 +28,14 @@ struct Call {
 
 template <class M>
 concept Mover = requires(M& mover, Handle& handle, const Call& call, int64_t etype_offset,
-                         const Memory& memory) {
+                         const Memory& memory, uint64_t* got) {
   // Held from the call's begin to its end, whatever becomes of it in between.
   requires std::constructible_from<typename M::Turn, Handle&, const Call&>;
   // All bytes of memory, which are some, from the view's etype_offset on.
   { mover.write(handle, call, etype_offset, memory) } -> std::same_as<Status>;
-  // How many bytes were read: fewer than memory's at the end of the file only.
-  { mover.read(handle, call, etype_offset, memory) } -> std::same_as<Result<uint64_t>>;
+  // *got: the bytes that were read, fewer than memory's at the end of the file only. Not a Result, which
+  // costs 4 ns more.
+  { mover.read(handle, call, etype_offset, memory, got) } -> std::same_as<Status>;
   // Of a collective call, in the place of these two. failed: this rank returns an error.
   mover.without_bytes(handle, call, /*failed=*/true);
   // After a transfer: the error of an earlier write that had returned without one.
@@ -89,20 +90,17 @@ Moved refuse_without_place(M& mover, Handle& handle, const Transfer& t, const Ca
 }
 
 template <Mover M>
-Result<uint64_t> move(M& mover, Handle& handle, const Transfer& t, const Call& call, int64_t etype_offset,
-                      Memory& memory) {
-  uint64_t done = memory.bytes();
+Status move(M& mover, Handle& handle, const Transfer& t, const Call& call, int64_t etype_offset,
+            Memory& memory, uint64_t* done) {
   if (t.direction == Direction::write) {
     PMIO_TRY(mover.write(handle, call, etype_offset, memory));
+    *done = memory.bytes();
   } else {
-    const Result<uint64_t> got = mover.read(handle, call, etype_offset, memory);
-    if (!got.ok()) return got.status();
-    done = got.value();
-    PMIO_TRY(memory.deliver(t, done));
+    PMIO_TRY(mover.read(handle, call, etype_offset, memory, done));
+    PMIO_TRY(memory.deliver(t, *done));
   }
   // Not before the transfer: a log may have room for what the file could not take.
-  PMIO_TRY(mover.take_error(handle));
-  return done;
+  return mover.take_error(handle);
 }
 
 template <Mover M>
@@ -129,8 +127,9 @@ Moved carry_out(M& mover, Handle& handle, const Transfer& t, Completion completi
     const Status end = check_end(handle, t.direction, place.value(), bytes);
     if (!end.ok()) return refuse(mover, handle, call, end);
   }
-  const Result<uint64_t> moved = move(mover, handle, t, call, place.value(), *memory);
-  return moved.ok() ? Moved{MPI_SUCCESS, moved.value()} : Moved{raise_error(handle, moved.status())};
+  uint64_t done = 0;
+  const Status moved = move(mover, handle, t, call, place.value(), *memory, &done);
+  return {raise_error(handle, moved), done};
 }
 
 }  // namespace pmio

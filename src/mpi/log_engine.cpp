@@ -37,20 +37,20 @@ Status write_from_device(Handle& handle, int64_t etype_offset, const Memory& mem
   return {};
 }
 
-Result<uint64_t> read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective) {
+Status read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective,
+                      uint64_t* done) {
   PatternCursor from = handle.view.cursor(etype_offset), to = memory.cursor();
   const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
-  uint64_t done = 0;
-  while (done < memory.bytes()) {
-    const uint64_t bytes = std::min(memory.bytes() - done, kStageBytes);
+  while (*done < memory.bytes()) {
+    const uint64_t bytes = std::min(memory.bytes() - *done, kStageBytes);
     uint64_t got = 0;
     PatternCursor staged(byte_stream(), 0, 0);
     PMIO_TRY(handle.file->read(from, staged, stage.get(), bytes, &got, collective));
     PMIO_TRY(memory.store(to, stage.get(), got));
-    done += got;
+    *done += got;
     if (got < bytes) break;
   }
-  return done;
+  return {};
 }
 
 void say_what_is_used_up(Handle& handle) {
@@ -114,19 +114,16 @@ class LogEngine final : public Engine {
     return handle.file->append(to, from, memory.base(), memory.bytes(), call.number);
   }
 
-  Result<uint64_t> read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
+  Status read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory, uint64_t* got) {
     if (memory.on_device()) [[unlikely]]
-      return read_to_device(handle, etype_offset, memory, call.collective);
+      return read_to_device(handle, etype_offset, memory, call.collective, got);
     const FileView& view = handle.view;
-    uint64_t got = 0;
     if (is_contiguous(view, memory)) {
-      PMIO_TRY(handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
-                                 memory.bytes(), &got, call.collective));
-      return got;
+      return handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                               memory.bytes(), got, call.collective);
     }
     PatternCursor from = view.cursor(etype_offset), to = memory.cursor();
-    PMIO_TRY(handle.file->read(from, to, memory.base(), memory.bytes(), &got, call.collective));
-    return got;
+    return handle.file->read(from, to, memory.base(), memory.bytes(), got, call.collective);
   }
 
   // A log waits for nobody, so that nobody misses a rank with an error.
