@@ -1,6 +1,6 @@
-/* pmio's C API: for programs that want to ask more of pmio than MPI can say. A program that does not use it
+/* pmio's C API, for programs that want to ask more of pmio than MPI can say. A program that does not use it
  * needs no change at all. The functions are in the runtime library (libpmio-<MPI>.so), which `pmio run`
- * preloads; a program that is to run without pmio too declares them weak and asks before the call:
+ * preloads. A program that must run without pmio, too, declares them weak and checks them before the call:
  *
  *   #include <pmio/pmio.h>
  *   #pragma weak pmio_persist
@@ -18,18 +18,18 @@ extern "C" {
 /* The version of the runtime library, such as "0.1.0". */
 const char* pmio_version(void);
 
-/* Writes to the file itself what the ranks of this node had written to fh when this was called. Local: other
- * ranks need not call. Not synced to storage, MPI_File_sync does that. MPI_SUCCESS also where pmio does not
- * log fh; else the error has been through fh's error handler. */
+/* Writes to the file itself what the ranks of this node had written to fh when this was called. It is local:
+ * other ranks need not call. It does not sync to storage; MPI_File_sync does that. It returns MPI_SUCCESS,
+ * too, if pmio does not log fh. Any error has been through fh's error handler. */
 int pmio_drain(MPI_File fh);
 
-/* Makes what this rank has written through fh as durable as MPI_File_sync would, without writing the file: on
- * return it survives what the log's medium survives (docs/durability.md). On a disk medium under
- * pmio_durability=sync this is what makes it survive a power failure; under always it does already, under
- * none and in tmpfs nothing does. Where pmio hands the calls on fh on, the file itself is synced. Local:
- * other ranks need not call, and nobody is waited for. MPI_ERR_UNSUPPORTED_OPERATION where pmio knows nothing
- * of fh, as in a job that it stays out of: call MPI_File_sync. Any other error has been through fh's error
- * handler. */
+/* Makes what this rank has written through fh as durable as MPI_File_sync would, without writing the file. On
+ * return the bytes survive what the log's medium survives (docs/durability.md). On a disk medium with
+ * pmio_durability=sync it is this call that makes them survive a power failure. With always they survive it
+ * already; with none, and in tmpfs, they never do. If pmio hands the calls on fh on, the file itself is
+ * synced. It is local: other ranks need not call, and nobody is waited for. MPI_ERR_UNSUPPORTED_OPERATION:
+ * pmio knows nothing of fh, as in a job that it stays out of; call MPI_File_sync. Any other error has been
+ * through fh's error handler. */
 int pmio_persist(MPI_File fh);
 
 #ifdef __cplusplus

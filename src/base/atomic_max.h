@@ -5,7 +5,7 @@
 
 namespace pmio {
 
-// Release: who sees the value sees what was stored before.
+// Release: whoever sees the value sees what was stored before it.
 template <class Value>
 void raise_to(std::atomic<Value>& greatest, Value value) {
   Value known = greatest.load(std::memory_order_relaxed);

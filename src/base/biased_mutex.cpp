@@ -11,7 +11,7 @@ namespace pmio {
 
 namespace {
 
-// A barrier costs some microseconds, as much as the owner saves in this many times.
+// A barrier costs some microseconds, as much as the owner saves in so many turns.
 constexpr uint64_t kPays = 256;
 constexpr int kPatience = 16;
 
@@ -24,7 +24,7 @@ std::atomic<bool> has_barrier{false};
 // Every running thread of the process has a full barrier between its begin and its end.
 void barrier_in_all_threads() {
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
-  // The child of a fork has to register anew.
+  // The child of a fork must register anew.
   PMIO_ASSERT(register_barrier() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
 }
 
@@ -42,19 +42,19 @@ void BiasedMutex::prepare_if_alone() {
   if (is_single_threaded()) prepare();
 }
 
-// The exchange, rather than a store: notify_all must not look for waiters before it.
+// An exchange rather than a store: notify_all must not look for waiters before it.
 void BiasedMutex::wake() {
   inside_.exchange(0);
   inside_.notify_all();
 }
 
-// others_ held, not by the owner. It may still be inside.
+// others_ is held, not by the owner. The owner may still be inside afterwards.
 void BiasedMutex::keep_owner_out() {
   keep_out_.store(1, std::memory_order_relaxed);
   barrier_in_all_threads();
 }
 
-// others_ held, and nobody inside.
+// others_ is held, and nobody is inside.
 void BiasedMutex::judge() {
   crowded_ = entered_ - entered_before_ < kPays ? crowded_ + 1 : 0;
   entered_before_ = entered_;

@@ -1,15 +1,15 @@
 // A mutex that costs no locked instruction in the thread that takes it nearly always, and a system call in
-// any other. A locked instruction waits for all that was stored before it, which behind a copy is long.
+// any other thread. A locked instruction waits for all earlier stores, and after a copy that takes long.
 //
 // The first thread that takes it is its owner, as soon as the kernel has been asked for barriers (prepare).
-// The owner says that it is inside with a plain store, and then looks whether it has been asked to keep out;
-// another thread asks for that, has the kernel put a barrier into all running threads of the process
-// (membarrier(2)), and only then looks whether the owner is inside. So at least one of them sees the other.
-// Where others come about as often as the owner, or where the kernel has no such barrier, it becomes the
-// plain mutex that the others take anyway.
+// The owner says with a plain store that it is inside, and then looks whether it was asked to keep out.
+// Another thread asks it to keep out, and has the kernel put a barrier into all running threads of the
+// process (membarrier(2)). Only then does it look whether the owner is inside. So at least one of the two
+// sees the other. If others come about as often as the owner, or if the kernel has no such barrier, it
+// becomes a plain mutex, the one that the others take anyway.
 //
-// For LockGuard and UniqueLock (base/mutex.h), which are checked against it; how it holds itself is not. Not
-// recursive. A thread ends without holding it.
+// It is held by LockGuard and UniqueLock (base/mutex.h), whose use clang checks; its own code is not checked.
+// It is not recursive. A thread must not end while it holds it.
 #pragma once
 
 #include <atomic>
@@ -36,16 +36,16 @@ class PMIO_CAPABILITY("mutex") BiasedMutex {
     if (!is_owner() || inside_.load(std::memory_order_relaxed) == 0) return unlock_slowly();
     inside_.store(0, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    // Whoever waits has put a barrier between its asking and its look at inside_: this sees the question, or
-    // that look sees the store.
+    // A thread that waits has a barrier between its question and its look at inside_. So either this sees the
+    // question, or that look sees the store.
     if (keep_out_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake();
   }
 
-  // Once for all of them; until then they are plain. The kernel waits for an RCU grace period, 3 to 30 ms,
-  // where the process has more than one thread.
+  // Prepares all mutexes of this class; until then they are plain. If the process has more than one thread,
+  // the kernel waits for an RCU grace period, 3 to 30 ms.
   static void prepare();
-  // The same where that costs nothing: this thread is the only one.
+  // The same if this thread is the only one: then it costs nothing.
   static void prepare_if_alone();
 
   bool biased() const { return owner_.load(std::memory_order_relaxed) != 0; }
@@ -54,7 +54,7 @@ class PMIO_CAPABILITY("mutex") BiasedMutex {
   static uintptr_t this_thread() { return reinterpret_cast<uintptr_t>(&mark_); }
   bool is_owner() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
 
-  // Without others_; only the owner can.
+  // Takes the mutex without others_; only the owner can.
   bool enter() {
     if (!is_owner() || inside_.load(std::memory_order_relaxed) != 0) return false;
     inside_.store(1, std::memory_order_relaxed);
@@ -66,7 +66,7 @@ class PMIO_CAPABILITY("mutex") BiasedMutex {
     wake();
     return false;
   }
-  void wake();  // the owner is not inside, and whoever waits for that learns it
+  void wake();  // the owner is not inside, and tells the thread that waits for that
   void lock_slowly();
   bool try_lock_slowly();
   void unlock_slowly();
@@ -80,12 +80,12 @@ class PMIO_CAPABILITY("mutex") BiasedMutex {
   std::atomic<int> inside_{0};       // the owner holds the mutex without others_, or is about to look
   std::atomic<int> keep_out_{0};     // stored under others_; for good where there is no owner any more
   std::mutex others_;                // held by whoever holds the mutex, but for an owner that is inside_
-  // Under the mutex.
+  // Changed while the mutex is held.
   uintptr_t first_ = 0;  // the first thread that took it
   bool had_owner_ = false;
-  uint64_t entered_ = 0;         // how often the owner did, without others_
-  uint64_t entered_before_ = 0;  // when another thread came last
-  int crowded_ = 0;              // how often in a row the owner had hardly come between two of others
+  uint64_t entered_ = 0;         // how often the owner took it without others_
+  uint64_t entered_before_ = 0;  // entered_ when another thread came last
+  int crowded_ = 0;              // how often in a row the owner had hardly come between two other threads
 };
 
 }  // namespace pmio

@@ -1,4 +1,4 @@
-// Values as bytes one after the other, as they lie in memory, and back. Threads: values.
+// Writes values as bytes, one after the other as they lie in memory, and reads them back. Threads: values.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ class ByteWriter {
     if (!more.empty()) std::memcpy(bytes_.data() + at, more.data(), more.size());
     return *this;
   }
-  // Memory for so many more, where there will be many.
+  // Allocates memory for so many more bytes, if there will be many.
   void reserve(size_t more) { bytes_.reserve(bytes_.size() + more); }
-  // With its length before it.
+  // Puts the list's length before it.
   template <class T>
   ByteWriter& put_list(std::span<const T> list) {
     return put(uint64_t{list.size()}).put_bytes(std::as_bytes(list));
@@ -39,7 +39,7 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Trusts nothing. Every read says whether there was so much; after a false one all are false.
+// Trusts nothing. Every read says whether there were enough bytes. After one that returned false, all do.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -50,7 +50,7 @@ class ByteReader {
     if (ok_) std::memcpy(value, bytes.data(), sizeof(T));
     return ok_;
   }
-  // So many, of a vector or a string.
+  // Reads so many items into a vector or a string.
   template <class List>
   bool get_items(uint64_t count, List* list) {
     using T = typename List::value_type;
@@ -61,13 +61,13 @@ class ByteReader {
     if (count > 0) std::memcpy(list->data(), bytes.data(), bytes.size());
     return true;
   }
-  // As put_list wrote it.
+  // Reads a list as put_list wrote it.
   template <class T>
   bool get_list(std::vector<T>* list) {
     uint64_t count = 0;
     return get(&count) && get_items(count, list);
   }
-  // Empty where there are not so many.
+  // Empty: there are not so many bytes.
   std::span<const std::byte> get_bytes(size_t count) {
     ok_ = ok_ && count <= left_.size();
     if (!ok_) return {};

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli) over bytes, by ISA-L. Values are chained: crc32c(crc32c(seed, a), b) == crc32c(seed, a
-// ++ b).
+// CRC-32C (Castagnoli) over bytes, by ISA-L. Values are chained:
+// crc32c(crc32c(seed, a), b) == crc32c(seed, a ++ b).
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@ namespace pmio {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
 
-// Of a timespec, or what statx(2) has instead.
+// The time of a timespec, or of what statx(2) has instead.
 template <class Time>
 constexpr uint64_t to_ns(const Time& time) {
   return static_cast<uint64_t>(time.tv_sec) * kSecondNs + static_cast<uint64_t>(time.tv_nsec);

@@ -15,7 +15,7 @@ namespace {
 constexpr uintptr_t kRegionBits = 16;
 constexpr size_t kRegionsKnown = 8;  // few: a library that is loaded late has little room for such variables
 
-// In the order of their makers; what is null is not loaded.
+// If a pointer is null, the library is not loaded.
 struct Library {
   std::unique_ptr<GpuLibrary> (*make)();
   std::unique_ptr<GpuLibrary> kept = nullptr;
@@ -30,10 +30,10 @@ std::atomic<bool> any_loaded{false};
 
 int note_loads(dl_phdr_info* info, size_t /*size*/, void* loads) {
   *static_cast<unsigned long long*>(loads) = info->dlpi_adds;
-  return 1;  // that is the same with each
+  return 1;  // each object has the same count: the first is enough
 }
 
-// Asks for all that is not there yet, where the loader has loaded anything since the last time.
+// Looks for all libraries that are not there yet, if the loader has loaded anything since the last time.
 void look_again() {
   static std::atomic<unsigned long long> seen{0};
   unsigned long long loads = 0;
@@ -46,12 +46,12 @@ void look_again() {
     library.loaded.store(library.kept.get(), std::memory_order_release);
     if (library.kept != nullptr) any_loaded.store(true, std::memory_order_release);
   }
-  // Not that of now: whatever came meanwhile is looked at the next time.
+  // The count from before the look: the next call looks for what came meanwhile.
   seen.store(loads, std::memory_order_release);
 }
 
-// Device memory is not given out where this thread has had other memory a moment ago: a library that is
-// loaded meanwhile gives out new addresses.
+// Device memory is not given out at addresses where this thread has had other memory a moment ago: a library
+// that is loaded meanwhile gives out new addresses.
 bool is_new_to_thread(const void* at) {
   thread_local std::array<uintptr_t, kRegionsKnown> known __attribute__((tls_model("initial-exec"))){};
   const uintptr_t region = (reinterpret_cast<uintptr_t>(at) >> kRegionBits) + 1;

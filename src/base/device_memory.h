@@ -1,7 +1,7 @@
-// Memory of a GPU, which the CPU cannot touch: told from the program's other memory, and copied.
+// Tells memory of a GPU, which the CPU cannot touch, from the program's other memory, and copies it.
 //
-// By the libraries that the program has loaded, CUDA's driver, HIP or Level Zero, whenever it does: none is
-// linked or loaded here. Memory that is managed, shared or pinned on the host is the CPU's too, and is not
+// It uses the libraries that the program has loaded, at any time: CUDA's driver, HIP or Level Zero. None is
+// linked or loaded here. Memory that is managed, shared or pinned on the host is the CPU's, too, and is not
 // meant. Threads: any.
 #pragma once
 
@@ -14,18 +14,18 @@ namespace pmio {
 
 class GpuLibrary;
 
-// One buffer. Of a program without such a library it costs a load and a comparison, but for the first use of
-// each 64 KiB of its memory by a thread, when the loader is asked whether it has loaded something since.
+// One buffer. In a program without such a library it costs a load and a comparison. When a thread first uses
+// some 64 KiB of memory, the loader is asked, too, whether it has loaded something since.
 class DeviceMemory {
  public:
   // at: a byte of the buffer.
   explicit DeviceMemory(const void* at) : library_(find(at)) {}
-  // Finds what was loaded since, which a thread may otherwise not notice where it has used host memory at the
-  // same addresses before. About 40 ns.
+  // Finds libraries that were loaded since. A thread may not notice them otherwise if it has used host memory
+  // at the same addresses before. It takes about 40 ns.
   static void look_for_libraries();
 
   bool is_device() const { return library_ != nullptr; }
-  // Of device memory only; both ends of the copy are complete on return. io: the library could not.
+  // For device memory only. The copy is complete on return. io: the library could not copy.
   Status copy_to_host(void* host, const void* device, size_t bytes) const;
   Status copy_to_device(void* device, const void* host, size_t bytes) const;
 

@@ -1,6 +1,6 @@
-// A value for each of the last few epochs. Whoever comes first with a new epoch starts its value, which takes
-// the place of the one kEpochs before. All zeros is a valid state, in which there are none: these may lie in
-// memory that is shared through a file. Threads: under the owner's lock.
+// A value for each of the last few epochs. The first call with a new epoch starts that epoch's value, which
+// takes the place of the one kEpochs before. All zeros is a valid state without values: so the slots may lie
+// in memory that is shared through a file. Threads: under the owner's lock.
 #pragma once
 
 #include <cstddef>

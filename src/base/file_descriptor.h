@@ -1,4 +1,4 @@
-// Owns a file descriptor; -1: none. A process that the program forks does not keep it (base/forked.h).
+// Owns a file descriptor; -1: none. A process that the program forks does not keep it open (base/forked.h).
 // Threads: values, no sharing.
 #pragma once
 
@@ -26,7 +26,7 @@ class FileDescriptor {
   }
   int get() const { return fd_; }
   bool ok() const { return fd_ >= 0; }
-  // Whoever has it then may keep it from children again.
+  // The new owner may keep it from children again.
   int release() {
     forget_descriptor(fd_);
     return std::exchange(fd_, -1);
@@ -36,12 +36,13 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// The same by a number that select() cannot tell, of 1,024 and more, where the limit of descriptors allows
-// it: for those that pmio keeps, and of which there are many. Programs need the lower ones. Not for a file
-// that the program may have locked by fcntl: the close of the lower number would end the lock.
+// The same descriptor by a number of 1,024 or more, which select() cannot use, if the limit of descriptors
+// allows it. It is for descriptors that pmio keeps in large numbers, because programs need the lower ones. It
+// is not for a file that the program may have locked by fcntl: the close of the lower number would end the
+// lock.
 FileDescriptor out_of_the_way(FileDescriptor low);
-// Makes the kernel's table of this process large enough for that, while there is one thread: with several the
-// kernel waits some 10 ms for all processors.
+// Makes the kernel's table of this process large enough for that if there is one thread. With several threads
+// the kernel would wait some 10 ms for all processors.
 void make_way_if_alone();
 
 }  // namespace pmio

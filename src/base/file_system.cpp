@@ -39,8 +39,7 @@ std::string name_of(uint32_t type) {
   return text;
 }
 
-// Clients that mount by the older way of libfuse write "mfs#master:9421" for the source, with the type
-// "fuse".
+// Clients that mount by the older way of libfuse have the source "mfs#master:9421" and the type "fuse".
 std::string with_subtype(const std::string& type, const std::string& source) {
   constexpr std::string_view kEscapedHash = "\\043";
   const size_t hash = source.find(kEscapedHash);
@@ -51,7 +50,7 @@ std::string with_subtype(const std::string& type, const std::string& source) {
 }  // namespace
 
 bool shows_other_nodes(std::string_view file_system) {
-  // What the testbed can mount, or the same by the kernel's client.
+  // Those that the testbed can mount, and the same by the kernel's client.
   constexpr std::array<std::string_view, 3> kKnown{"fuse.mfs", "fuse.ceph-fuse", "ceph"};
   return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
 }
@@ -64,7 +63,7 @@ bool is_local(std::string_view file_system) {
 }
 
 bool tells_of_writes(std::string_view file_system) {
-  // Ceph's servers call back from a client what it knows of a file's times before they answer another one.
+  // Ceph's servers call back what a client knows of a file's times before they answer another client.
   return is_local(file_system) || file_system == "ceph" || file_system == "fuse.ceph-fuse";
 }
 
@@ -139,7 +138,7 @@ std::string file_system_of(int fd) {
   return type.empty() ? name : type;
 }
 
-// By device. ask: of one that is not known yet.
+// The file system's name by device. ask: finds the name if the device is not known yet.
 template <class Ask>
 static std::string known_file_system(uint64_t device, const Ask& ask) {
   struct Known {

@@ -16,9 +16,10 @@ namespace {
 constexpr int kBits = 64;
 constexpr int kMost = 1 << 20;  // as many descriptors as a process has where nobody has changed fs.nr_open
 
-// A set by number, as a handler of fork can neither lock nor allocate. Pages that nobody uses take no memory.
+// A set by number, because a handler of fork can neither lock nor allocate. Pages that nobody uses take no
+// memory.
 std::array<std::atomic<uint64_t>, kMost / kBits> kept;
-std::atomic<uint64_t> words{0};  // of kept, that have ever had one
+std::atomic<uint64_t> words{0};  // so many words of `kept` have ever had a descriptor
 void (*then)() = nullptr;
 
 bool fits(int fd) { return fd >= 0 && fd < kMost; }

@@ -1,4 +1,5 @@
-// HIP, by its ABI. Its names of memory types have changed between versions, the places of its attributes not.
+// HIP, by its ABI. The names of its memory types have changed between versions, the places of its attributes
+// have not.
 #include "base/gpu_library.h"
 
 namespace pmio {
@@ -26,7 +27,7 @@ class Hip : public GpuLibrary {
            find_function(library, "hipGetLastError", &take_error_);
   }
 
-  // Of memory that it does not know HIP makes an error that the program may look for later.
+  // For memory that it does not know HIP makes an error, which the program might look for later.
   bool owns(const void* address) override {
     const bool had_error = peek_error_() != 0;
     Attributes found{};

@@ -21,7 +21,7 @@ int look_at(dl_phdr_info* info, size_t /*size*/, void* search) {
 
 }  // namespace
 
-// What follows ".so" in the file's name may be more of the version. dlopen knows it by its DT_SONAME, too.
+// The file's name may have more of the version behind ".so". dlopen knows the library by its DT_SONAME, too.
 void* open_if_loaded(const char* name) {
   constexpr std::string_view kEnd = ".so";
   const std::string_view whole = name;

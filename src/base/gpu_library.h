@@ -1,6 +1,6 @@
-// What DeviceMemory asks of a GPU's library. Private to src/base.
+// What DeviceMemory asks a GPU's library. Private to src/base.
 //
-// Each is made where the program has loaded the library, and stays. Threads: any.
+// An object is made if the program has loaded the library, and stays. Threads: any.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,20 +19,21 @@ class GpuLibrary {
 
   // Whether it has given this address out, as memory that only its devices can touch.
   virtual bool owns(const void* address) = 0;
-  // Complete on return. device: which of the two the device's is. False: it could not.
+  // The copy is complete on return. device: the one of the two that is the device's. False: it could not
+  // copy.
   virtual bool copy(void* to, const void* from, size_t bytes, const void* device) = 0;
 };
 
-// nullptr: not loaded, or it lacks a function.
+// nullptr: the library is not loaded, or lacks a function.
 std::unique_ptr<GpuLibrary> loaded_cuda();
 std::unique_ptr<GpuLibrary> loaded_hip();
 std::unique_ptr<GpuLibrary> loaded_level_zero();
 
-// dlopen of what is loaded, and nullptr without a search in the file system where nothing of that name is.
+// dlopen of a library that is loaded. nullptr: nothing of that name is; the file system is not searched.
 void* open_if_loaded(const char* name);
 
-// The functions of a library that the program has loaded under one of these names; nullptr where it has none.
-// Held from then on: what it has given out is used.
+// The library that the program has loaded under one of these names; nullptr: there is none. It is held from
+// then on, because pointers that it has given out are used.
 template <size_t Names>
 void* loaded_library(const char* const (&names)[Names]) {
   for (const char* name : names) {

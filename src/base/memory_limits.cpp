@@ -15,7 +15,7 @@ namespace pmio {
 namespace {
 
 constexpr uint64_t kMostKeptFree = uint64_t{8} << 30;
-constexpr uint64_t kHeapAddresses = 128 << 20;  // that glibc's malloc takes at once for a thread
+constexpr uint64_t kHeapAddresses = 128 << 20;  // glibc's malloc takes so many at once for a thread
 
 std::optional<uint64_t> read_limit(const ReadFile& read, const std::string& path) {
   const auto text = read(path);
@@ -27,7 +27,7 @@ void add(std::vector<MemoryLimit>& limits, const std::string& directory, uint64_
       {MemoryLimit::Of::memory, "the memory cgroup " + directory, limit, limit - std::min(limit, used)});
 }
 
-// Of version 2: memory.high does not kill, but who goes beyond it is slowed down until he hardly runs.
+// Version 2. memory.high does not kill, but slows down a process that exceeds it until it hardly runs.
 void add_unified(const ReadFile& read, const std::string& directory, std::vector<MemoryLimit>& limits) {
   const uint64_t limit = std::min(read_limit(read, directory + "/memory.max").value_or(UINT64_MAX),
                                   read_limit(read, directory + "/memory.high").value_or(UINT64_MAX));
@@ -37,8 +37,8 @@ void add_unified(const ReadFile& read, const std::string& directory, std::vector
   add(limits, directory, limit, used - std::min(used, back));
 }
 
-// Of version 1. The own group tells the least limit of all that are above it, also of those that cannot be
-// seen. memory.memsw: of memory and swap together, which a swapped page does not help.
+// Version 1. The own group tells the lowest limit of all groups above it, also of those that cannot be seen.
+// memory.memsw limits memory and swap together: to swap a page out does not help there.
 void add_memory(const ReadFile& read, const std::string& directory, bool own,
                 std::vector<MemoryLimit>& limits) {
   uint64_t limit = read_limit(read, directory + "/memory.limit_in_bytes").value_or(UINT64_MAX);
@@ -61,7 +61,7 @@ void add_memory(const ReadFile& read, const std::string& directory, bool own,
   add_one(with_swap, "/memory.memsw.usage_in_bytes");
 }
 
-// Of a line of /proc/meminfo or /proc/self/status: "MemAvailable:   123 kB".
+// The value of a line of /proc/meminfo or /proc/self/status: "MemAvailable:   123 kB".
 std::optional<uint64_t> kilobytes(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -133,7 +133,7 @@ std::vector<MemoryLimit> memory_limits(const ReadFile& read) {
       const bool own = !found[mount.unified];
       const bool is_there =
           read(directory + (mount.unified ? "/cgroup.controllers" : "/memory.usage_in_bytes")).has_value();
-      if (own && !is_there && directory != mount.point) continue;  // a name of another namespace
+      if (own && !is_there && directory != mount.point) continue;  // the name is of another namespace
       found[mount.unified] = found[mount.unified] || is_there;
       mount.unified ? add_unified(read, directory, limits) : add_memory(read, directory, own, limits);
     }

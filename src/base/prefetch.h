@@ -1,4 +1,4 @@
-// Memory that no hardware prefetcher foresees, asked for while there is other work.
+// Prefetches memory that no hardware prefetcher foresees, while there is other work.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,12 @@
 
 namespace pmio {
 
-// More would push out what is needed first, and by then the hardware has noticed.
+// More would push out of the cache what is needed first. After so many bytes the hardware has noticed the
+// stream.
 inline constexpr size_t kPrefetchBytes = 2048;
 inline constexpr size_t kCacheLine = 64;
 
-// Four at a time: else most of the instructions are the loop's.
+// Four lines at a time: else most of the instructions would be the loop's.
 template <int kForWriting>
 inline void prefetch_lines(const std::byte* from, size_t bytes) {
   constexpr size_t kGroup = 4 * kCacheLine;
@@ -25,16 +26,16 @@ inline void prefetch_lines(const std::byte* from, size_t bytes) {
   for (; at < end; at += kCacheLine) __builtin_prefetch(from + at, kForWriting);
 }
 
-// Neither ever faults: there need be no memory.
+// Neither ever faults, even if there is no memory at the address.
 inline void prefetch_to_read(const std::byte* from, size_t bytes) { prefetch_lines<0>(from, bytes); }
 inline void prefetch_to_write(const std::byte* to, size_t bytes) { prefetch_lines<1>(to, bytes); }
 
-// Small records that are copied one after another are asked for two ahead of their turn: memory takes longer
-// than the copy of one.
+// Small records that are copied one after another are prefetched two ahead of their turn, because memory
+// takes longer than the copy of one record.
 class PrefetchSequence {
  public:
-  // What to ask for when the record at `data` is copied: that of two records later, if this one follows the
-  // last one, else itself.
+  // What to prefetch when the record at `data` is copied: the record after the next, if this one follows the
+  // last one; else this one.
   const std::byte* next(const std::byte* data, size_t bytes) {
     const bool follows = data == end_;
     end_ = data + bytes;
@@ -45,7 +46,7 @@ class PrefetchSequence {
   const std::byte* end_ = nullptr;
 };
 
-// The same where the place of the next record is known: `end` of this one.
+// The same if the place of the next record is known: the `end` of this one.
 inline const std::byte* after_next(const std::byte* end, size_t bytes) {
   return bytes <= kPrefetchBytes ? end + bytes : end;
 }

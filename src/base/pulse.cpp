@@ -13,7 +13,7 @@ Pulse::Pulse(std::chrono::nanoseconds every, std::function<void()> beat)
   try {
     thread_ = QuietThread([this] { loop(); });
   } catch (const std::system_error&) {
-    // What it says is believed less, then.
+    // Then what it says is believed less.
   }
 }
 

@@ -1,5 +1,5 @@
-// Does something at once and then every now and then, by a thread that does nothing else, blocks all signals,
-// and sleeps otherwise. Where there can be no more threads it is done once.
+// Does something at once and then at intervals, on a thread that does nothing else, blocks all signals, and
+// sleeps otherwise. If there can be no more threads, it is done once.
 #pragma once
 
 #include <chrono>

@@ -13,8 +13,8 @@
 namespace pmio {
 namespace {
 
-// What pmio needs is a tenth of it; the rest is for what a program's libraries keep per thread, which glibc
-// takes from the stack.
+// pmio needs a tenth of it. The rest is for what a program's libraries keep per thread: glibc takes that from
+// the stack.
 constexpr size_t kStackBytes = 1 << 20;
 
 class SignalsBlocked {
@@ -38,13 +38,13 @@ void* run(void* body) {
   return nullptr;
 }
 
-// An errno, or 0.
+// Returns an errno, or 0.
 int start(pthread_t* thread, std::function<void()>* body) {
   pthread_attr_t attributes;
   if (const int error = pthread_attr_init(&attributes)) return error;
   (void)pthread_attr_setstacksize(&attributes, kStackBytes);
   int error = pthread_create(thread, &attributes, run, body);
-  // What is kept per thread is larger than that.
+  // What the libraries keep per thread is larger than that.
   if (error == EINVAL) error = pthread_create(thread, nullptr, run, body);
   pthread_attr_destroy(&attributes);
   return error;

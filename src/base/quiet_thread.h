@@ -1,4 +1,4 @@
-// Threads of pmio's own in a program that knows nothing of them.
+// pmio's own threads in a program that knows nothing of them.
 #pragma once
 
 #include <pthread.h>
@@ -7,13 +7,13 @@
 
 namespace pmio {
 
-// A thread in which all signals are blocked: the program's signals stay the program's. Its stack is of a size
-// of its own, whatever the program's limit is (ulimit -s). As std::thread: to be joined before it is
+// A thread in which all signals are blocked: the program's signals stay the program's. The size of its stack
+// does not depend on the program's limit (ulimit -s). Like std::thread it must be joined before it is
 // destroyed.
 class QuietThread {
  public:
   QuietThread() = default;
-  // Throws std::system_error where there can be no more threads; the caller's signals are then as they were.
+  // Throws std::system_error if there can be no more threads. The caller's signals are as they were then.
   explicit QuietThread(std::function<void()> body);
   QuietThread(QuietThread&& other) noexcept;
   QuietThread& operator=(QuietThread&& other) noexcept;

@@ -1,5 +1,4 @@
-// Whether this thread is the only one of the process, as far as the C library can tell; false where it
-// cannot.
+// Whether this thread is the only one of the process; false if the C library cannot tell.
 #pragma once
 
 #if __has_include(<sys/single_threaded.h>)  // glibc 2.32

@@ -1,7 +1,8 @@
-// The one error type. No exception leaves a pmio function; every fallible one returns Status or Result<T>.
+// The one error type. No exception leaves a pmio function; every function that can fail returns Status or
+// Result<T>.
 //
-// A message says what failed, where, and what the user can do. Translation to MPI error classes happens once,
-// in src/mpi. Threads: values, no sharing.
+// A message says what failed, of which file, and what the user can do. Only src/mpi translates errors to MPI
+// error classes. Threads: values, no sharing.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ enum class Code {
   quota,        // EDQUOT
   io,           // any other failing system call
   invalid,      // a bad argument, hint or option
-  busy,         // held by somebody else, try again
+  busy,         // somebody else holds it; try again
   access,       // EACCES, EPERM, EROFS, or an object of another owner
 };
 
@@ -43,7 +44,7 @@ class [[nodiscard]] Status {
 
   bool ok() const { return error_ == nullptr; }
   Code code() const { return ok() ? Code::ok : error_->code; }
-  int system_errno() const { return ok() ? 0 : error_->system_errno; }  // 0 where no system call was involved
+  int system_errno() const { return ok() ? 0 : error_->system_errno; }  // 0: no system call was involved
   std::string message() const { return ok() ? std::string() : error_->message; }
 
  private:
@@ -52,7 +53,7 @@ class [[nodiscard]] Status {
     int system_errno;
     std::string message;
   };
-  std::unique_ptr<Error> error_;  // null: ok, which costs a hot path next to nothing
+  std::unique_ptr<Error> error_;  // null: ok; that costs a hot path next to nothing
 };
 
 template <class T>
@@ -73,7 +74,8 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-// Asserts a programmer's error, in release builds too. Never for bytes from a medium or a user.
+// Asserts what only a programmer's error can break, in release builds, too. Bytes from a medium or a user are
+// validated instead.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
 #define PMIO_ASSERT(expression) \
   ((expression) ? static_cast<void>(0) : ::pmio::assertion_failed(#expression, __FILE__, __LINE__))

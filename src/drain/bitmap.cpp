@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/status.h"
+
 namespace pmio {
 namespace {
 
@@ -39,6 +41,7 @@ void Bitmap::clear(uint64_t begin, uint64_t end) {
 void Bitmap::set(uint64_t begin, uint64_t end) {
   if (begin >= end) return;
   const uint64_t first = begin / 64, last = (end - 1) / 64;
+  PMIO_ASSERT(last < words_.size());
   const uint64_t head = ~uint64_t{0} << begin % 64, tail = ~uint64_t{0} >> (63 - (end - 1) % 64);
   if (first == last) {
     words_[first] |= head & tail;
@@ -83,6 +86,7 @@ bool Bitmap::any_of_blocks(uint64_t begin, uint64_t length, uint64_t stride, uin
 void Bitmap::extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const {
   if (begin >= end) return;
   const uint64_t first = begin / 64, last = (end - 1) / 64;
+  PMIO_ASSERT(last < words_.size());
   uint64_t start = 0, previous = 0;  // previous: the last bit of the word before
   bool inside = false;
   for (uint64_t at = first; at <= last; ++at) {

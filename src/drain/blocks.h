@@ -22,8 +22,8 @@ struct BlockRange {
 // The blocks that intersect [range.begin, range.end).
 BlockRange blocks_in(const Vector& v, const Interval& range);
 
-// Calls take(begin, end, blocks) for what of v lies in range: runs of whole blocks, and clipped blocks as
-// runs of one. `first` is the number of the run's first block; begin and end are those of its first block.
+// Calls take(begin, end, first, blocks) for the parts of v in range: runs of whole blocks, and clipped blocks
+// as runs of one. `first` is the number of the run's first block, and begin and end are those of that block.
 template <class Take>
 void for_block_runs(const Vector& v, const Interval& range, Take take) {
   auto [i, last] = blocks_in(v, range);
@@ -39,19 +39,19 @@ void for_block_runs(const Vector& v, const Interval& range, Take take) {
   if (cut) clipped(last - 1);
 }
 
-// True where the blocks of a and b interleave and none of one meets one of the other, wherever both begin.
+// Whether the blocks of a and b interleave so that none of one meets one of the other, wherever both begin.
 bool interleaved(const Vector& a, const Vector& b);
-// Whether some byte is in both. Exact but for vectors of different strides and many blocks, which it takes to
-// meet where their spans do.
+// Whether some byte is in both. It is exact, except that vectors of different strides and many blocks are
+// taken to meet if their spans meet.
 bool may_share_a_byte(const Vector& a, const Vector& b);
 
-// Whether a list from outside may be believed: all well-formed, each behind the one before.
+// Whether a list from outside may be believed: all are well-formed, and each lies behind the one before.
 bool well_ordered(std::span<const Vector> list);
 
-// The range from the first to the last byte of any of them, at least one.
+// The range from the first to the last byte of all ranges, of which there is at least one.
 Vector span_of(std::span<const Vector> ranges);
 
-// Copies what of v lies in range to out, where out[0] is file byte a and data the vector's contiguous bytes.
+// Copies the parts of v in range to out. out[0] is file byte a, and data are the vector's contiguous bytes.
 void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, uint64_t a, std::byte* out);
 
 }  // namespace pmio

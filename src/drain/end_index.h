@@ -1,5 +1,6 @@
-// Which of the entries sorted by offset reach beyond a byte, without looking at each: the highest `end` of
-// every kFanout entries, of every kFanout of those, and so on up to a level that has at most kFanout.
+// Tells which of the entries, sorted by offset, reach beyond a byte, without a look at each entry. It has the
+// highest `end` of every kFanout entries, of every kFanout of those, and so on up to a level of at most
+// kFanout.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +15,25 @@ class EndIndex {
  public:
   static constexpr size_t kFanout = 16;
 
-  // Numbers of 8 bytes that the index of n entries takes.
+  // How many numbers of 8 bytes the index of n entries takes.
   static size_t words(size_t n);
   static void build(const Entry* entries, size_t n, uint64_t* words);
 
   EndIndex(const Entry* entries, size_t n, const uint64_t* words) : entries_(entries), n_(n), words_(words) {}
 
-  // Where the kFanout entries begin among which first_beyond is, and at most n. Looks at no entry.
+  // Where the kFanout entries begin that contain first_beyond, and at most n. It looks at no entry.
   size_t near_beyond(uint64_t a) const {
     return n_ == 0 ? 0 : std::min(n_, kFanout * first_of_level(a, words_, level_above(n_)));
   }
 
-  // The first entry whose end lies beyond a, n where there is none; looks at kFanout numbers of each level.
+  // The first entry whose end lies beyond a; n: there is none. It looks at kFanout numbers of each level.
   size_t first_beyond(uint64_t a) const {
     size_t at = near_beyond(a);
     while (at < n_ && entries_[at].end <= a) ++at;
     return std::min(at, n_);
   }
 
-  // Calls take(const Entry&) for the entries among the first `limit` whose end lies beyond a, until it
+  // Calls take(const Entry&) for those of the first `limit` entries whose end lies beyond a, until `take`
   // returns false.
   template <class Take>
   void beyond(uint64_t a, size_t limit, Take take) const {
@@ -49,7 +50,7 @@ class EndIndex {
     while (at < count && level[at] <= a) ++at;
     return at;
   }
-  // The first `limit` numbers of a level that has `count`, each standing for kFanout^depth entries.
+  // Looks at the first `limit` numbers of a level that has `count`; each stands for kFanout^depth entries.
   template <class Take>
   bool climb(uint64_t a, size_t limit, const uint64_t* level, size_t count, unsigned depth,
              Take& take) const {

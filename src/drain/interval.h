@@ -1,9 +1,12 @@
-// Ranges of file bytes, and lists of them: sorted, disjoint, maximal (no two of a list touch).
+// Ranges of file bytes, and lists of them. A list is sorted, disjoint and maximal: no two of its intervals
+// touch.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "base/status.h"
 
 namespace pmio {
 
@@ -13,16 +16,17 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// Appends [begin, end) to a list that ends at or before begin.
+// Appends [begin, end) to a list that ends at begin or before.
 inline void append_interval(std::vector<Interval>* list, uint64_t begin, uint64_t end) {
   if (begin >= end) return;
+  PMIO_ASSERT(list->empty() || list->back().end <= begin);
   if (!list->empty() && list->back().end == begin)
     list->back().end = end;
   else
     list->push_back({begin, end});
 }
 
-// As a list, what any of them holds.
+// The bytes that any of the intervals holds, as a list.
 inline std::vector<Interval> united(std::vector<Interval> intervals) {
   std::sort(intervals.begin(), intervals.end(),
             [](const Interval& x, const Interval& y) { return x.begin < y.begin; });

@@ -14,7 +14,7 @@ namespace {
 
 // Overlapping vectors are painted in steps of this size, so that the bytes that they share stay in the cache.
 constexpr uint64_t kStepBytes = 128 << 10;
-// Beyond this many, looking at each piece once per step costs more than the cache saves.
+// Beyond so many, the look at each piece once per step costs more than the cache saves.
 constexpr size_t kMostSteppedPieces = 256;
 constexpr size_t kPrefetchPieces = 2;  // how far ahead of the copying
 
@@ -49,7 +49,7 @@ void mark(Bitmap& bitmap, std::span<const EntrySource::Located> pieces, const In
     });
 }
 
-// The longest part of range that is covered for sure: by an extent, or by columns.
+// The longest part of range that is surely covered: by an extent, or by columns.
 Interval solid_part(std::span<const EntrySource::Located> pieces, const Interval& range) {
   Interval best{range.begin, range.begin};
   std::vector<Vector> vectors;
@@ -120,9 +120,10 @@ void Painter::cover_cluster(const Interval& range, uint64_t a, std::vector<Inter
   look({solid.end, range.end});
 }
 
-// Entries whose spans overlap in a chain, and no others.
+// Paints entries whose spans overlap in a chain, and no others.
 bool Painter::paint_cluster(std::span<Entry> cluster, EntrySource& source, const Interval& window,
                             std::byte* out, std::vector<Interval>* covered) {
+  PMIO_ASSERT(!cluster.empty());
   if (cluster.size() > 1) std::sort(cluster.begin(), cluster.end(), older);
   pieces_.resize(cluster.size());
   uint64_t begin = UINT64_MAX, end = 0;
@@ -156,6 +157,7 @@ bool Painter::paint(std::span<const Entry> entries, EntrySource& source, uint64_
 
   const Interval window{a, b};
   for (size_t i = 0; i < order_.size();) {
+    PMIO_ASSERT(i == 0 || order_[i - 1].offset <= order_[i].offset);
     const std::span<Entry> rest(order_.data() + i, order_.size() - i);
     size_t n = lone_extents(rest);
     if (n > 0) {

@@ -1,5 +1,5 @@
 // Newest wins, by painting: the bytes of a window of the file are put together from the entries that cross
-// it, oldest first, so that later ones overwrite. Used by the drain, by reads and by recovery.
+// the window, oldest first, so that later ones overwrite. The drain, reads and recovery use it.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace pmio {
 
-// Where an entry's bytes are: resolves it to its file range and its contiguous data (stream order).
-// Implementations map segments; returns false where the entry's segment is gone (the bytes are then in the
-// file). The range must be the one that the entry was made from, with a stride of at least block_length where
-// there is more than one block.
+// Where an entry's bytes are: its file range, and its contiguous data in stream order. Implementations map
+// segments. `locate` returns false if the entry's segment is gone; the bytes are in the file then. The range
+// must be the one that the entry was made from. If it has more than one block, its stride is at least
+// block_length.
 class EntrySource {
  public:
   virtual ~EntrySource() = default;
@@ -26,14 +26,14 @@ class EntrySource {
   virtual bool locate(const Entry& entry, Located* located) = 0;
 };
 
-// Scratch memory of one thread, reused between calls so that painting does not allocate.
+// Paints. It keeps scratch memory between calls, so that painting does not allocate. Threads: one.
 class Painter {
  public:
-  // Paints [a, b) into out (out[0] is file byte a; b - a <= kWindowBytes) from entries, in any order; those
-  // that do not intersect are ignored. covered receives the sorted, disjoint, maximal intervals that were
-  // painted; bytes of out outside them are left as they were. Entries that do not overlap each other are
-  // painted without a sort by stamp. false: some entry could not be located, or is no longer what the entry
-  // says (out is then undefined).
+  // Paints [a, b) into out, from entries in any order. out[0] is file byte a, and b - a <= kWindowBytes.
+  // Entries that do not intersect [a, b) are ignored. covered receives the sorted, disjoint, maximal
+  // intervals that were painted; bytes of out outside them stay as they were. Entries that do not overlap
+  // each other are painted without a sort by stamp. False: some entry could not be located, or the log no
+  // longer has what the entry says; out is undefined then.
   bool paint(std::span<const Entry> entries, EntrySource& source, uint64_t a, uint64_t b, std::byte* out,
              std::vector<Interval>* covered);
 
@@ -46,7 +46,7 @@ class Painter {
 
   std::vector<Entry> order_, scratch_;
   std::vector<EntrySource::Located> pieces_;  // of the entries that are being painted
-  Bitmap bitmap_;  // one bit per byte of the window, only where overlapping vectors need it
+  Bitmap bitmap_;                             // used only if overlapping vectors need it
 };
 
 }  // namespace pmio

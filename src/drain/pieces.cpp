@@ -1,5 +1,6 @@
 #include "drain/pieces.h"
 
+#include "base/status.h"
 #include "drain/blocks.h"
 
 namespace pmio {
@@ -18,6 +19,7 @@ void add_pieces(const EntrySource::Located& located, uint64_t stamp, uint32_t ra
 }
 
 bool PieceSource::locate(const Entry& entry, Located* located) {
+  PMIO_ASSERT(entry.where < pieces_.size());
   const Piece& piece = pieces_[entry.where];
   located->range = piece.range;
   located->data = piece.data;

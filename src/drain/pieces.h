@@ -1,5 +1,5 @@
-// The parts of log entries that lie in one window, each with its bytes: what is painted together when it
-// comes from several places. Threads: values.
+// The parts of log entries that lie in one window, each with its bytes: what is painted together if it comes
+// from several places. Threads: values.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace pmio {
 struct Piece {
   Vector range;
   uint64_t stamp = 0;
-  uint32_t rank = 0;                // ties between stamps: the higher wins, then the later in the list
-  const std::byte* data = nullptr;  // range.bytes() of them
+  uint32_t rank = 0;                // of equal stamps the higher rank wins, then the later one in the list
+  const std::byte* data = nullptr;  // range.bytes() bytes
 };
 
 inline Interval window_bytes(uint64_t window) { return {window * kWindowBytes, (window + 1) * kWindowBytes}; }
 
-// Appends the parts of an entry that lie in the window, each of whole blocks or of one.
+// Appends the parts of an entry that lie in the window. Each part is whole blocks, or a part of one block.
 void add_pieces(const EntrySource::Located& located, uint64_t stamp, uint32_t rank, const Interval& window,
                 std::vector<Piece>* found);
 

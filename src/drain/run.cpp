@@ -14,7 +14,7 @@ namespace {
 
 bool is_long(const Entry& entry) { return entry.end - entry.offset > kWindowBytes; }
 
-// First of the sorted entries from `from` on that starts at or after `offset`.
+// The first of the sorted entries from `from` on that starts at `offset` or after.
 size_t first_from(std::span<const Entry> sorted, uint64_t offset, size_t near, size_t from = 0) {
   return first_not(from, sorted.size(), near, [&](size_t i) { return sorted[i].offset < offset; });
 }
@@ -46,7 +46,8 @@ size_t find_in_disjoint(std::span<const Entry> sorted, uint64_t a, uint64_t b, s
   return at;
 }
 
-// Appends what of `sorted` intersects [a, b), or more than `most` of it; returns the position of b.
+// Appends the entries of `sorted` that intersect [a, b), or more than `most` of them; returns the position of
+// b.
 size_t find_in(std::span<const Entry> sorted, const EndIndex& index, uint64_t a, uint64_t b, size_t near,
                size_t most, std::vector<Entry>* found) {
   const size_t from = first_from(sorted, a, near);
@@ -78,11 +79,13 @@ RunHeader summary_of(std::span<const Entry> entries) {
     header.begin = std::min(header.begin, entry.offset);
     header.end = std::max(header.end, entry.end);
   }
+  // What find relies on for the range of a run, and what wins.
+  PMIO_ASSERT(entries.empty() || (header.begin < header.end && header.min_stamp_ns <= header.max_stamp_ns));
   header.short_entries = entries.size() - header.long_entries;
   return header;
 }
 
-// The room of the result serves as the sort's scratch memory, so that the last merge usually lands there.
+// The result's memory is the sort's scratch memory, so that the last merge usually lands there.
 void sort_into(Entry* from, size_t n, Entry* to) {
   const Entry* sorted = sort_by_offset(from, n, to);
   if (sorted != to && n > 0) std::memcpy(to, sorted, n * sizeof(Entry));
@@ -91,7 +94,9 @@ void sort_into(Entry* from, size_t n, Entry* to) {
 }  // namespace
 
 RunView::RunView(const void* memory)
-    : header_(static_cast<const RunHeader*>(memory)), entries_(reinterpret_cast<const Entry*>(header_ + 1)) {}
+    : header_(static_cast<const RunHeader*>(memory)), entries_(reinterpret_cast<const Entry*>(header_ + 1)) {
+  PMIO_ASSERT(reinterpret_cast<uintptr_t>(memory) % alignof(Entry) == 0);
+}
 
 std::span<const Entry> RunView::short_entries() const {
   if (header_ == nullptr) return {};
@@ -144,13 +149,14 @@ uint64_t RunView::next_covered(uint64_t a) const {
 }
 
 size_t run_bytes(size_t entries) {
-  // Two indexes, of entries that are split in any way, take at most one number per level more than one does.
+  // The entries are split into two indexes. These take at most one number per level more than one index does.
   constexpr size_t kSplitWords = 16;
   return sizeof(RunHeader) + entries * sizeof(Entry) +
          (EndIndex::words(entries) + kSplitWords) * sizeof(uint64_t);
 }
 
 void build_run(std::vector<Entry>& entries, void* memory) {
+  PMIO_ASSERT(reinterpret_cast<uintptr_t>(memory) % alignof(Entry) == 0);
   auto* header = static_cast<RunHeader*>(memory);
   *header = summary_of(entries);
   auto* shorts = reinterpret_cast<Entry*>(header + 1);
@@ -170,13 +176,14 @@ std::vector<Entry> merge_runs(std::span<const RunView> runs, const std::function
   for (const RunView& run : runs) most += run.short_entries().size() + run.long_entries().size();
   std::vector<Entry> kept;
   kept.reserve(most);
-  // Side by side, not interleaved: build_run merges ascending sequences.
+  // The runs are put side by side, not interleaved: build_run merges ascending sequences.
   const auto append = [&](std::span<const Entry> entries) {
     for (const Entry& entry : entries)
       if (keep(entry)) kept.push_back(entry);
   };
   for (const RunView& run : runs) append(run.short_entries());
   for (const RunView& run : runs) append(run.long_entries());
+  PMIO_ASSERT(kept.size() <= most);
   return kept;
 }
 

@@ -1,4 +1,4 @@
-// Searching where the caller has a guess.
+// A search for callers that have a guess.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 
 namespace pmio {
 
-// First index of [from, to) for which before(index) does not hold, `to` if there is none; it must hold for
-// the indices up to there and for none from there on. Searches outwards from `near`, so that a near hit is
-// cheap.
+// The first index of [from, to) for which before(index) does not hold; `to` if there is none. before() must
+// hold for all indices up to there, and for none from there on. It searches outwards from `near`, so that a
+// near hit is cheap.
 template <class Before>
 size_t first_not(size_t from, size_t to, size_t near, Before before) {
   near = std::clamp(near, from, to);

@@ -19,7 +19,7 @@ void copy(Entry* to, const Entry* from, size_t n) {
   if (n > 0) std::memcpy(to, from, n * sizeof(Entry));
 }
 
-// Which side comes next is a coin toss, so the step is written to compile without a branch on it.
+// Which side comes next cannot be predicted, so the step is written to compile without a branch on it.
 void merge(const Entry* a, const Entry* a_end, const Entry* b, const Entry* b_end, Entry* out) {
   while (a != a_end && b != b_end) {
     const bool take_b = before(*b, *a);

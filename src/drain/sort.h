@@ -1,4 +1,4 @@
-// Sorting of entries by offset, for the orders in which logs and searches deliver them: a few ascending
+// Sorts entries by offset, and is made for the orders that logs and searches deliver: a few ascending
 // sequences.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace pmio {
 
-// Sorts entries[0, n) by offset, stably. scratch: n entries of memory, overwritten. Returns where the result
-// is: entries or scratch. O(n) where already sorted, O(n log k) for k ascending sequences, a radix sort where
-// they are many.
+// Sorts entries[0, n) by offset, stably. scratch: memory of n entries, which is overwritten. Returns where
+// the result is: entries or scratch. It takes O(n) if they are sorted already, and O(n log k) for k ascending
+// sequences. Many sequences are sorted by radix.
 Entry* sort_by_offset(Entry* entries, size_t n, Entry* scratch);
 
 }  // namespace pmio

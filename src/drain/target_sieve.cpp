@@ -1,6 +1,6 @@
-// Writing the covered parts of a window: each by itself, or, where they are many and tiny, as data sieving
-// does (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", 1999). But for holes of the file:
-// they stay holes.
+// Writes the covered parts of a window: each by itself, or, if they are many and tiny, as data sieving does
+// (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", 1999). Unlike there, holes of the file
+// stay holes.
 #include <fcntl.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kTinyBytes = 4096;
 constexpr size_t kFewIntervals = 16;
-constexpr uint64_t kMostGapBytes = 64 << 10;  // reading and writing more costs more than another call
+constexpr uint64_t kMostGapBytes = 64 << 10;  // to read and write more costs more than another call
 constexpr uint64_t kReadBytes = 256 << 10;
 constexpr size_t kFewTogether = 2;  // so many writes cost no more than a read and a write
 
@@ -27,7 +27,8 @@ bool many_tiny(std::span<const Interval> covered) {
   return covered.size() > kFewIntervals && bytes / covered.size() < kTinyBytes;
 }
 
-// A write lock of a range of the file, held against other descriptors, not against threads that use this one.
+// A write lock of a range of the file. It holds against other descriptors, not against threads that use this
+// one.
 class RangeLock {
  public:
   RangeLock(int fd, const Interval& range) : fd_(fd), range_(range) {
@@ -55,15 +56,15 @@ class RangeLock {
   bool held_ = false;
 };
 
-// Where the file has blocks, asked for from the front to the back. A file system that does not tell says that
-// it has them up to its end.
+// Where the file has blocks; the questions go from the front to the back. A file system that does not tell
+// counts as one that has blocks up to the file's end.
 class Holes {
  public:
   explicit Holes(int fd) : fd_(fd) {
     struct statfs facts;
     block_ = fstatfs(fd, &facts) == 0 && facts.f_bsize > 0 ? static_cast<uint64_t>(facts.f_bsize) : 0;
   }
-  // Whether the gap has whole blocks, all of which are a hole. Gaps in ascending order.
+  // Whether the gap has whole blocks, and all of them are a hole. Gaps come in ascending order.
   bool is_hole(const Interval& gap) {
     if (block_ == 0) return false;
     const Interval blocks{(gap.begin + block_ - 1) / block_ * block_, gap.end / block_ * block_};
@@ -81,13 +82,13 @@ class Holes {
       data_ = none ? Interval{UINT64_MAX, UINT64_MAX} : Interval{0, UINT64_MAX};
       return;
     }
-    // Of data that lie behind a gap the end is not needed before there is a gap that begins in them.
+    // The end of data behind a gap is not needed before a gap begins in these data.
     const off_t end = static_cast<uint64_t>(begin) > from ? begin : lseek(fd_, begin, SEEK_HOLE);
     data_ = {static_cast<uint64_t>(begin), end < 0 ? UINT64_MAX : static_cast<uint64_t>(end)};
   }
   int fd_;
   uint64_t block_;
-  Interval data_{0, 0};  // the next, as far as it was asked for
+  Interval data_{0, 0};  // the next data, as far as they were asked for
 };
 
 }  // namespace
@@ -98,12 +99,12 @@ Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<con
   return {};
 }
 
-// Fills the gaps of the window from the file and writes all of it. What lies beyond the end of the file reads
-// as zeros, as the hole would that separate writes leave.
+// Fills the gaps of the window from the file and writes all of it. Bytes beyond the end of the file read as
+// zeros, like the hole that separate writes would leave.
 Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered) {
   const Interval range{covered.front().begin, covered.back().end};
   const auto old = std::make_unique_for_overwrite<std::byte[]>(std::min(kReadBytes, range.bytes()));
-  size_t next = 0;  // interval after the gap that is being filled
+  size_t next = 0;  // the interval behind the gap that is being filled
   uint64_t at = range.begin;
   while (at < range.end) {
     const uint64_t length = std::min(kReadBytes, range.end - at);
@@ -128,9 +129,9 @@ Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interv
 }
 
 Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval> covered) {
-  PMIO_TRY(open_to_write());  // the lock asks for it
+  PMIO_TRY(open_to_write());  // the lock needs it
   const RangeLock lock(fd_, {covered.front().begin, covered.back().end});
-  // A file system without locks: somebody else could write into a gap meanwhile, and would be overwritten.
+  // On a file system without locks somebody else could write into a gap meanwhile, and would be overwritten.
   if (!lock.held()) return write_each(a, window, covered);
   Holes holes(fd_);
   for (size_t i = 0; i < covered.size();) {
@@ -145,6 +146,7 @@ Status TargetFile::sieve(uint64_t a, std::byte* window, std::span<const Interval
 }
 
 Status TargetFile::write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered) {
+  PMIO_ASSERT(covered.empty() || covered.front().begin >= a);
   if (access_ != Access::read_write || !many_tiny(covered)) return write_each(a, window, covered);
   for (size_t i = 0; i < covered.size();) {
     size_t next = i + 1;

@@ -5,7 +5,7 @@
 namespace pmio {
 namespace {
 
-// Equal blocks, one per stride, without a break.
+// A column: equal blocks, one per stride, without a break.
 struct Column {
   uint64_t phase;   // first byte modulo the stride
   uint64_t length;  // of a block
@@ -13,8 +13,8 @@ struct Column {
   uint64_t end;     // one past the last block
 };
 
-// Columns sorted by phase and length; of each, the longest one that its vectors make by continuing each
-// other.
+// Columns sorted by phase and length: of each phase and length the longest column that vectors make by
+// continuing each other.
 std::vector<Column> columns_of(std::span<const Vector> vectors, uint64_t stride) {
   std::vector<Column> parts, longest;
   for (const Vector& v : vectors) {

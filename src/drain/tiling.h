@@ -1,5 +1,5 @@
-// Columns: several vectors of one stride whose blocks together leave no hole, as when each rank writes its
-// column of a row-major array. What they cover is then known without looking at a single block.
+// Columns: several vectors of one stride whose blocks together leave no hole, for example if each rank writes
+// its column of a row-major array. What they cover is known without a look at a single block.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace pmio {
 
-// The longest range known to be covered by the vectors (extents are ignored), empty where none is known. They
-// may overlap.
+// The longest range that the vectors are known to cover; empty: none is known. Extents are ignored. The
+// vectors may overlap.
 Interval tiled_range(std::span<const Vector> vectors);
 
 }  // namespace pmio

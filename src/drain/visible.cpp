@@ -8,8 +8,8 @@
 namespace pmio {
 namespace {
 
-// Of so many it is known by arithmetic that they are apart, as columns are; of more a bit per byte tells it
-// sooner.
+// Up to so many pieces, arithmetic tells whether they are apart, as columns are. For more, a bit per byte
+// tells it sooner.
 constexpr size_t kMostCompared = 256;
 
 bool apart(const Vector& a, const Vector& b) {
@@ -24,7 +24,7 @@ bool all_apart(std::span<const Piece> pieces) {
   return true;
 }
 
-// The window's bytes that later pieces have.
+// The bytes of the window that later pieces have.
 class Taken {
  public:
   explicit Taken(const Interval& window) : window_(window) { bitmap_.clear(0, window.bytes()); }
@@ -34,7 +34,7 @@ class Taken {
   void take(const Vector& v) {
     bitmap_.set_blocks(at(v.offset), v.block_length, static_cast<uint64_t>(v.stride), v.count);
   }
-  // Calls left(begin, end) for what is not taken of a block, as file bytes.
+  // Calls left(begin, end), in file bytes, for the parts of a block that are not taken.
   template <class Left>
   void for_each_left(const Interval& block, Left left) {
     taken_.clear();
@@ -54,7 +54,7 @@ class Taken {
   std::vector<Interval> taken_;
 };
 
-// What is left of a piece. False: that is not worth telling.
+// Finds what is left of a piece. False: it is not worth telling.
 bool rest_of(const Piece& piece, Taken& taken, std::vector<Piece>* rest) {
   const Vector& range = piece.range;
   const uint64_t most = range.bytes() + kPieceCost;
@@ -67,7 +67,7 @@ bool rest_of(const Piece& piece, Taken& taken, std::vector<Piece>* rest) {
     cost += end - begin + kPieceCost;
     rest->push_back(part);
   };
-  uint64_t whole = 0;  // so many blocks up to this one are left, all of each
+  uint64_t whole = 0;  // so many blocks up to this one are left as a whole
   const auto grow = [&](uint64_t block) {
     if (whole++ == 0) return add(block_begin(range, block), block_end(range, block), block);
     Vector& run = rest->back().range;
@@ -93,7 +93,7 @@ void drop_overwritten(const Interval& window, std::vector<Piece>* pieces) {
   if (all_apart(*pieces)) return;
   Taken taken(window);
   std::vector<Piece> rest, parts;
-  // From the last one back; what stays moves to the end of the list.
+  // It goes from the last piece back; pieces that stay move to the end of the list.
   size_t kept = pieces->size();
   for (size_t i = pieces->size(); i-- > 0;) {
     const Piece piece = (*pieces)[i];
@@ -105,7 +105,7 @@ void drop_overwritten(const Interval& window, std::vector<Piece>* pieces) {
       parts.insert(parts.end(), rest.begin(), rest.end());
   }
   pieces->erase(pieces->begin(), pieces->begin() + static_cast<ptrdiff_t>(kept));
-  // Behind all others, since no later one has any of their bytes.
+  // The parts may come behind all others, because no later piece has any of their bytes.
   pieces->insert(pieces->end(), parts.begin(), parts.end());
 }
 

@@ -1,4 +1,4 @@
-// What is seen of pieces that overwrite each other, so that no other node is sent what nobody will see.
+// What is visible of pieces that overwrite each other: so no other node is sent bytes that nobody will see.
 // Threads: values.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace pmio {
 
-// What a piece costs where it is sent, beside its bytes.
+// The cost of a piece that is sent, in bytes, without its own bytes.
 constexpr uint64_t kPieceCost = 64;
 
-// Takes from pieces of one window, in the order in which they overwrite each other, what later ones
-// overwrite; but not where more pieces would be left than that is worth. What is left of a piece keeps its
-// stamp and its rank.
+// Takes away what later pieces overwrite, but not if that leaves more pieces than it is worth. The pieces are
+// of one window, in the order in which they overwrite each other. What is left of a piece keeps its stamp and
+// its rank.
 void drop_overwritten(const Interval& window, std::vector<Piece>* pieces);
 
 }  // namespace pmio

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMaxOffset = std::numeric_limits<int64_t>::max();
 
-// Offset of block `index` of a vector; false where it leaves int64_t.
+// The offset of block `index` of a vector; false: it leaves int64_t.
 bool block_offset(const Vector& vector, uint64_t index, int64_t* out) {
   int64_t distance = 0;
   return !__builtin_mul_overflow(index, vector.stride, &distance) &&
@@ -24,7 +24,7 @@ bool adjoins(const Vector& extent, int64_t offset) {
          end == offset;
 }
 
-// Appends b to a where the two together are one extent or one vector.
+// Appends b to a if the two together are one extent or one vector.
 bool merge(Vector& a, const Vector& b) {
   if (b.count == 1 && adjoins(a, b.offset)) {
     a.block_length += b.block_length;
@@ -40,7 +40,7 @@ bool merge(Vector& a, const Vector& b) {
   return true;
 }
 
-// One extent where the blocks follow each other without a hole; stride 0 for one block.
+// Blocks that follow each other without a hole become one extent; one block gets the stride 0.
 Vector normalised(Vector part) {
   if (part.count > 1 && part.stride >= 0 && static_cast<uint64_t>(part.stride) == part.block_length) {
     PMIO_ASSERT(!__builtin_mul_overflow(part.block_length, part.count, &part.block_length));
@@ -65,7 +65,7 @@ bool well_formed(const Vector& range) {
 void Pattern::add(const Vector& part) {
   if (part.block_length == 0 || part.count == 0) return;
   Vector rest = normalised(part);
-  // A merge may make the last part fit the one before it, hence the loop; each turn takes a part away or
+  // A merge may make the last part fit the one before it, hence the loop. Each turn takes a part away or
   // ends.
   while (!parts.empty()) {
     Vector& last = parts.back();

@@ -1,8 +1,8 @@
-// Regular and irregular byte patterns: what a flattened MPI datatype or file view is, once MPI is out of the
-// picture. The same class describes memory and file.
+// Regular and irregular byte patterns: what a flattened MPI datatype or file view is without MPI. The same
+// class describes memory and file.
 //
-// Invariant: parts are in data-stream order (the order in which the type's bytes are laid out), adjacent
-// parts are merged where that keeps them regular, no part is empty. Threads: a Pattern is immutable once
+// Invariant: parts are in data-stream order, the order in which the type's bytes are laid out. Adjacent parts
+// are merged if that keeps them regular, and no part is empty. Threads: a Pattern is immutable when it is
 // built; a cursor belongs to one thread.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Vector {
   bool operator==(const Vector&) const = default;
 };
 
-// Whether a vector from outside may be believed to be bytes of a file: it has some, its blocks are in order
+// Whether a vector from outside may be believed to be bytes of a file: it has bytes, its blocks are in order
 // and do not overlap, and all of them are in [0, 2^63).
 bool well_formed(const Vector& range);
 
@@ -38,10 +38,10 @@ struct Pattern {
   uint64_t size = 0;             // data bytes in one tile
   int64_t extent = 0;            // bytes from one tile to the next (MPI extent)
   bool dense = false;  // tiles follow each other without a hole: byte i of the stream is at base + lb + i
-  int64_t lower = 0;   // offset of the first data byte where dense
+  int64_t lower = 0;   // if dense: offset of the first data byte
 
-  // Appends a part (absolute within the tile), merging with the last one: adjoining extents into one extent,
-  // equal blocks at an even distance into one vector, vectors that continue each other.
+  // Appends a part, whose offset is absolute within the tile. It is merged with the last part if the two are
+  // adjoining extents, equal blocks at an even distance, or vectors that continue each other.
   void add(const Vector& part);
   // Computes starts, size, dense, lower. Call once after the last add.
   void finish(int64_t extent_bytes);
@@ -51,27 +51,26 @@ struct Pattern {
 // Walks the data stream of base + tiles of a pattern (endless tiling).
 class PatternCursor {
  public:
-  // Positioned at stream byte `skip`; the pattern must outlive the cursor. base: added to every offset (view
-  // displacement, or 0 for a memory buffer).
+  // Starts at stream byte `skip`. The pattern must outlive the cursor. base is added to every offset: the
+  // view's displacement, or 0 for a memory buffer.
   PatternCursor(const Pattern& pattern, int64_t base, uint64_t skip);
 
-  // The next piece of the stream, as one regular vector of at most max_bytes data bytes (max_bytes > 0), as
-  // long as possible; it merges across parts and tiles where the result is regular: a filetype of one 8-byte
-  // block of extent 16 gives, for max_bytes = 8 * n, ONE vector of n blocks. A partial block is returned as
-  // an extent of its own. Advances past it. The pattern must not be empty. Shorter than possible only where
-  // the next byte's offset would leave int64_t; an offset that is itself outside is a programmer's error
-  // (FileView checks before).
+  // The next piece of the stream, and advances past it. The piece is one regular vector of at most max_bytes
+  // data bytes (max_bytes > 0), as long as possible. It merges across parts and tiles if the result is
+  // regular: for a filetype of one 8-byte block of extent 16, max_bytes = 8 * n gives ONE vector of n blocks.
+  // A partial block is an extent of its own. The pattern must not be empty. The piece is shorter than
+  // possible only if the next byte's offset would leave int64_t. An offset that is itself outside is a
+  // programmer's error; FileView checks that before.
   Vector next(uint64_t max_bytes);
 
-  // The next contiguous piece only (one block, or the part of one that is left, or adjoining blocks), at most
-  // max_bytes.
+  // The next contiguous piece only, of at most max_bytes: a block, what is left of one, or adjoining blocks.
   struct Piece {
     int64_t offset;
     uint64_t length;
   };
   Piece next_piece(uint64_t max_bytes);
 
-  // Steps back bytes that a caller could not use.
+  // Steps back over n bytes that a caller could not use.
   void rewind(uint64_t n);
   uint64_t position() const { return position_; }  // stream bytes since the tiling's start
   // Absolute offset of the byte at the current position.
@@ -89,7 +88,8 @@ class PatternCursor {
   const Pattern* pattern_;
   int64_t base_;
   uint64_t position_;
-  // Derived from position_, kept so that sequential walking neither searches nor divides. Unused where dense.
+  // Derived from position_, and kept so that sequential walking neither searches nor divides. Unused if
+  // dense.
   uint64_t tile_ = 0;
   size_t part_ = 0;
   uint64_t block_ = 0;     // block of parts[part_]

@@ -1,5 +1,5 @@
 // Copies between equal blocks at an even distance and contiguous bytes. The elements of programs are mostly
-// floats, doubles and complex numbers: a length known to the compiler turns each copy into one or two moves.
+// floats, doubles and complex numbers: if the compiler knows the length, each copy is one or two moves.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace pmio {
 
-// Calls copy with a function that gives the length, as a constant where it is a common one.
+// Calls copy with a function that gives the length. A common length is a constant there.
 template <class Copy>
 void with_block_length(uint64_t length, Copy copy) {
   switch (length) {
@@ -30,8 +30,8 @@ void with_block_length(uint64_t length, Copy copy) {
   }
 }
 
-// count blocks of `length` bytes, stride bytes apart (any sign), to contiguous bytes. No overlap of to and
-// from.
+// Copies count blocks of `length` bytes, stride bytes apart (of any sign), to contiguous bytes. `to` and
+// `from` do not overlap.
 inline void gather_blocks(std::byte* __restrict to, const std::byte* __restrict from, uint64_t length,
                           int64_t stride, uint64_t count) {
   with_block_length(length, [&](auto block) {

@@ -1,4 +1,4 @@
-// Numbers in bytes that somebody else wrote: little-endian, at any place, never beyond the end.
+// Reads numbers from bytes that somebody else wrote: little-endian, at any place, and never beyond the end.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
   size_t size() const { return bytes_.size(); }
-  // 0 where not all of it is there.
+  // 0: not all of the number is there.
   template <class Number>
   Number get(size_t at) const {
     Number number{};
@@ -21,7 +21,7 @@ class Bytes {
       std::memcpy(&number, bytes_.data() + at, sizeof number);
     return number;
   }
-  // Shorter where not all of it is there.
+  // It is shorter if not all of it is there.
   Bytes part(size_t at, size_t size) const {
     return Bytes(at < bytes_.size() ? bytes_.substr(at, size) : std::string_view());
   }

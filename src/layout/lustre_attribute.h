@@ -2,10 +2,9 @@
 // ones (progressive, self-extending and mirrored files, data on the MDT).
 //
 // A mirrored file is read as the mirror that is written. An extension component belongs to the component that
-// will grow into it. A component that has no objects yet (nothing was written there) has as many servers as
-// it asks for, numbered from 0; which they will be nobody knows. Released files and foreign layouts have no
-// servers.
-// Source: Lustre, lustre/include/uapi/linux/lustre/lustre_user.h (lov_user_md_v1, lov_user_md_v3,
+// will grow into it. A component without objects (nothing was written there yet) has as many servers as it
+// asks for, numbered from 0: nobody knows yet which they will be. Released files and foreign layouts have no
+// servers. Source: Lustre, lustre/include/uapi/linux/lustre/lustre_user.h (lov_user_md_v1, lov_user_md_v3,
 // lov_user_ost_data_v1, lov_comp_md_v1, lov_comp_md_entry_v1); little-endian, as on the wire.
 #pragma once
 
@@ -16,10 +15,10 @@
 
 namespace pmio {
 
-// Any bytes. Nothing where they are no layout that says where bytes are.
+// bytes: any. Nothing: they are no layout that says where bytes are.
 std::optional<Layout> parse_lustre_attribute(std::string_view bytes);
 
-// What asks for a plain layout; 0: the default of the directory.
+// The attribute that asks for a plain layout; 0: the default of the directory.
 std::string lustre_attribute(uint32_t stripe_bytes, uint32_t stripes);
 
 }  // namespace pmio

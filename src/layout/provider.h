@@ -1,5 +1,5 @@
-// Finding out a file's layout, and giving a new file one: one provider per kind of file system, and one for
-// the hints.
+// Finds out a file's layout, and gives a new file one. There is one provider per kind of file system, and one
+// for the hints.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,12 @@ class LayoutProvider {
  public:
   virtual ~LayoutProvider() = default;
   virtual const char* name() const = 0;
-  // The layout of a file of this provider's kind; nothing of any other, or where it doesn't tell.
+  // The layout of a file of this provider's kind; nothing: it is of another kind, or the file system does not
+  // tell.
   virtual std::optional<Layout> find(const Storage& file, const LayoutHints& hints) const = 0;
-  // Makes an empty file with the layout of the hints, at least one of which is given, in a directory of this
-  // provider's kind. False: no file was made. A file that was made may still have another layout, where the
-  // file system did not want this one.
+  // Makes an empty file with the layout of the hints, in a directory of this provider's kind. At least one
+  // hint is given. False: no file was made. A file that was made may still have another layout, if the file
+  // system did not want this one.
   virtual bool create(Storage& /*directory*/, const char* /*name*/, const LayoutHints& /*hints*/) const {
     return false;
   }
@@ -36,17 +37,17 @@ struct FoundLayout {
   bool known() const { return provider != nullptr; }
 };
 
-// Those of the file systems, then that of the hints. A new kind of file system is a new provider in this
-// list.
+// The providers of the file systems, then that of the hints. A new kind of file system is a new provider in
+// this list.
 std::span<const LayoutProvider* const> layout_providers();
 
-// Asks the providers in order. An answer that is no valid layout is passed over. Costs one fstatfs, and more
-// only on a file system that one of them knows.
+// Asks the providers in order, and passes over an answer that is no valid layout. It costs one fstatfs, and
+// more only on a file system that one of them knows.
 FoundLayout find_layout(const Storage& file, const LayoutHints& hints,
                         std::span<const LayoutProvider* const> providers = layout_providers());
 
-// Makes an empty file (mode 0666, less the umask) with the layout of the hints, where the file system lets
-// one choose. False: no file was made; it was there already, or the file system has no such choice.
+// Makes an empty file (mode 0666, less the umask) with the layout of the hints, if the file system lets one
+// choose. False: no file was made, because it was there already, or the file system has no such choice.
 bool create_with_layout(Storage& directory, const char* name, const LayoutHints& hints);
 bool create_with_layout(const std::string& path, const LayoutHints& hints);
 

@@ -11,8 +11,8 @@ const std::byte* bytes_of(const void* object) { return static_cast<const std::by
 }  // namespace
 
 // The multiplier is odd, so no two records of a segment share a seed. The seeds of two salts differ either at
-// every index or at none, and a CRC tells all seeds apart: a writer that compares one pair of seeds knows
-// that no record of the generation before can match.
+// every index or at none, and a CRC tells all seeds apart. A writer that compares one pair of seeds therefore
+// knows that no record of the generation before can match.
 static uint32_t seed_of(uint32_t seed_of_salt, uint32_t index) {
   return seed_of_salt ^ (index * 0x9e3779b1u);
 }
@@ -35,7 +35,7 @@ uint32_t header_checksum(const SegmentHeader& header) {
   return crc32c(0, bytes_of(&header) + kCovered, sizeof header - kCovered);
 }
 
-// The indices of records stay far below.
+// The indices of records stay far below these.
 uint32_t open_checksum(const OpenEntry& entry, uint64_t salt, uint32_t copy) {
   constexpr size_t kCovered = offsetof(OpenEntry, update);
   return crc32c(record_seed(salt, ~copy), bytes_of(&entry) + kCovered, sizeof entry - kCovered);

@@ -1,9 +1,9 @@
 // On-medium format of the per-rank log (L0), major version 1. docs/format.md describes it with a worked
 // example.
 //
-// A segment is one file and can be read alone: its header names the target file. Data grows upwards from
-// kHeaderBytes (the D-log), records grow downwards from the end (the M-log): record i lies at
-// segment_bytes - 64 * (i + 1). All integers little-endian; reserved bytes are zero.
+// A segment is one file and can be read alone: its header names the target file. Data grow upwards from
+// kHeaderBytes (the D-log), records grow downwards from the end (the M-log). Record i lies at
+// segment_bytes - 64 * (i + 1). All integers are little-endian; reserved bytes are zero.
 //
 // A segment is valid iff  (1) magic and version match, incompat has no unknown bit, (2) segment_bytes equals
 // the file size, is a multiple of 64 and within [kMinSegmentBytes, kMaxSegmentBytes], (3) header_crc matches,
@@ -30,7 +30,7 @@ constexpr size_t kDataAlignment = 8;
 constexpr size_t kMinSegmentBytes = 256 << 10;
 constexpr size_t kMaxSegmentBytes = size_t{4} << 30;
 
-// Which file on which file system. birth_ns is 0 where the file system does not tell.
+// Which file on which file system. birth_ns is 0 if the file system does not tell.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -60,11 +60,13 @@ static_assert(offsetof(SegmentHeader, target) == 64);
 static_assert(offsetof(SegmentHeader, path) == 112);
 static_assert(sizeof(SegmentHeader) == 112 + 4096);
 constexpr uint64_t kFencedRecords = 1;  // records tell fenced_records, and a seal may follow the last one
-constexpr uint64_t kDurableFences = 2;  // what a fence covered outlives a power failure, if the medium does
-constexpr uint64_t kOpenTable = 4;      // the zeros behind the header hold the open table; flags refer to it
+constexpr uint64_t kDurableFences =
+    2;                              // what a fence has covered outlives a power failure, if the medium does
+constexpr uint64_t kOpenTable = 4;  // the zeros behind the header hold the open table; flags refer to it
 
-// The opens of the file (MPI_File_open) whose calls the records of a segment belong to: kMaxOpens entries of
-// two copies each, from kOpenTableAt on. Of two valid copies the one with the higher `update` counts.
+// The opens of the file (MPI_File_open) whose calls the records of a segment belong to. There are kMaxOpens
+// entries of two copies each, from kOpenTableAt on. If both copies are valid, the one with the higher
+// `update` counts.
 struct OpenEntry {
   uint32_t crc;     // crc32c(record_seed(salt, 2^32 - 1 - copy), bytes [4, 64)); copy: 0, 1, ... in the table
   uint32_t update;  // from 1
@@ -72,8 +74,8 @@ struct OpenEntry {
   uint32_t ranks;   // size of its communicator
   uint32_t rank;    // of the writer in it
   uint32_t begin_call;   // collective write calls that the writer had finished when the entry was made
-  uint32_t begin_later;  // 1: it had logged something behind that call by then, in earlier segments
-  uint32_t last_call;    // that it has finished, as far as no record tells of a later one
+  uint32_t begin_later;  // 1: by then it had logged something behind that call, in earlier segments
+  uint32_t last_call;    // the last call that it has finished, unless a record tells of a later one
   uint32_t closed;       // 1: all ranks have finished all their calls, and are in MPI_File_close
   uint32_t reserved[6];
 };
@@ -105,7 +107,7 @@ struct LogRecord {
   uint32_t fenced_records;  // so many records of the segment were fenced before this one was written
 };
 static_assert(sizeof(LogRecord) == 64);
-// The same in the words in which it is stored: each in one register, until it lies on the medium.
+// The record as the words in which it is stored: each stays in one register until it lies on the medium.
 using RecordWords = std::array<uint64_t, sizeof(LogRecord) / sizeof(uint64_t)>;
 constexpr RecordWords record_words(const LogRecord& record) {
   return {record.record_crc | uint64_t{record.data_crc} << 32,
@@ -118,21 +120,21 @@ constexpr RecordWords record_words(const LogRecord& record) {
           record.kind | uint64_t{record.flags} << 16 | uint64_t{record.fenced_records} << 32};
 }
 constexpr uint16_t kLastOfCall = 1;
-constexpr uint16_t kIndependent = 2;  // without it a collective_call of 0 says the same
-constexpr uint16_t kOpenShift = 8;    // from here on: 1 + index of the open's entry, 0: not known
+constexpr uint16_t kIndependent = 2;  // a collective_call of 0 says the same without it
+constexpr uint16_t kOpenShift = 8;    // from this bit on: 1 + index of the open's entry; 0: not known
 
 // The seed of record i's checksum.
 uint32_t record_seed(uint64_t salt, uint32_t index);
 uint32_t record_checksum(const LogRecord& record, uint64_t salt, uint32_t index);
-// The same in two steps: what all records of a generation share, and the rest.
+// The same checksum in two steps: what all records of a generation share, and the rest.
 uint32_t salt_seed(uint64_t salt);
 uint32_t record_checksum_seeded(const std::byte* record, uint32_t seed_of_salt, uint32_t index);
 uint32_t header_checksum(const SegmentHeader& header);
 uint32_t open_checksum(const OpenEntry& entry, uint64_t salt, uint32_t copy);
 
 // The ledger of a file (one per job and file): how many records of each segment are in the target already.
-// Two slots at byte 0 and at slot_bytes, written alternately; the valid one with the higher round counts. A
-// segment that is not listed, or is listed with another salt, has none drained.
+// Two slots, at byte 0 and at slot_bytes, are written alternately. The valid slot with the higher round
+// counts. A segment that is not listed, or is listed with another salt, has no drained records.
 constexpr uint64_t kLedgerMagic = 0x3152444c4f494d50;  // "PMIOLDR1"
 struct LedgerEntry {
   uint32_t rank;
@@ -154,20 +156,20 @@ struct LedgerSlot {
 static_assert(sizeof(LedgerSlot) == 56);
 constexpr uint32_t kDiscarded = 1;  // the file was deleted: nothing of it may be replayed
 constexpr uint32_t kHasCut = 2;  // the last entry is of no segment: its drained_records is LedgerState::cut
-constexpr uint32_t kRecovered = 4;  // recovery has brought all of it in
+constexpr uint32_t kRecovered = 4;  // recovery has brought in all of the log
 
 // What the target looked like when its job last wrote it (target_mark.h).
 constexpr uint64_t kTargetMarkMagic = 0x314b524d4f494d50;  // "PMIOMRK1"
 constexpr uint32_t kMarkWriting = 1;
 constexpr uint32_t kMarkSettled = 2;
-constexpr uint32_t kMarkAhead = 1;  // settled, but the file may have more of the log than the ledger tells
+constexpr uint32_t kMarkAhead = 1;  // settled, and the file may have more of the log than the ledger tells
 struct TargetMarkRecord {
   uint64_t magic;
   uint32_t version;
   uint32_t crc;         // crc32c(0, bytes [16, sizeof(TargetMarkRecord)))
   uint32_t state;       // kMarkWriting or kMarkSettled
   uint32_t flags;       // kMarkAhead
-  uint64_t size_bytes;  // where settled
+  uint64_t size_bytes;  // if settled
   uint64_t mtime_ns;    // likewise
   uint8_t boot[16];     // the kernel's boot_id
 };

@@ -52,7 +52,7 @@ std::vector<std::byte> serialise(const LedgerState& state, uint64_t round) {
 }
 
 struct Current {
-  size_t slot = 1;  // where neither is valid, the next goes to 0
+  size_t slot = 1;  // if neither is valid, the next state goes to slot 0
   LedgerState state;
 };
 
@@ -91,16 +91,17 @@ Result<Ledger> Ledger::open(Medium& medium, std::string_view name, bool read_onl
 Status Ledger::update(const LedgerState& state) {
   const std::span<const std::byte> bytes(region_->data(), region_->size_bytes());
   const size_t slot_bytes = bytes.size() / 2;
+  PMIO_ASSERT(slot_bytes >= sizeof(LedgerSlot) && (state.flags & kHasCut) == 0);
   const Current current = find_current(bytes);
   const auto written = serialise(state, current.state.round + 1);
   PMIO_ASSERT(written.size() <= slot_bytes);
-  // The slot that holds the last state is not touched, so a tear costs the new state and nothing else.
+  // The slot that holds the last state is not touched. So a tear costs the new state and nothing else.
   const size_t offset = (1 - current.slot) * slot_bytes;
   region_->copy(offset, written.data(), written.size());
   region_->flush(offset, written.size());
   Status status = region_->sync();
   if (status.ok()) return status;
-  // Were it left valid here, the next update would overwrite the last state that is durable.
+  // If the new slot stayed valid, the next update would overwrite the last state that is durable.
   const LedgerSlot none{};
   region_->copy(offset, &none, sizeof none);
   region_->flush(offset, sizeof none);

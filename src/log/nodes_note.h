@@ -1,6 +1,6 @@
 // Says of a file's log that other nodes have logs of the same file: recovery has to heed them
-// (docs/format.md, "nodes note"). Written before the first record, read by recovery. Trusts nothing when
-// parsing.
+// (docs/format.md, "nodes note"). It is written before the first record, and read by recovery. The parser
+// trusts nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace pmio {
 
 constexpr uint64_t kMostNodes = 1 << 16;  // the lowest bits of a job's id are the number of the node
 
-// A node of a job, for those who have to find it.
+// A node of a job, for those who must find it.
 struct NodeMembers {
   std::string host;             // its name, without a path
   std::vector<uint32_t> ranks;  // of MPI_COMM_WORLD that are on it, ascending
@@ -28,7 +28,7 @@ struct NodeMembers {
 struct NodePlace {
   uint32_t node = 0, nodes = 1;
   std::vector<uint32_t> ranks;       // of MPI_COMM_WORLD that are on it, ascending
-  std::vector<NodeMembers> members;  // of all nodes, by number; empty: not known
+  std::vector<NodeMembers> members;  // of all nodes, by node number; empty: not known
 };
 
 struct NodesNote {
@@ -40,7 +40,7 @@ struct NodesNote {
 // What a note and a journal say of all nodes (docs/format.md, "members").
 constexpr size_t kMaxHostName = 255;
 std::vector<std::byte> pack_members(std::span<const NodeMembers> members);
-// nullopt: not those of so many nodes. Empty bytes: not known.
+// nullopt: the bytes are not the members of so many nodes. Empty bytes mean that they are not known.
 std::optional<std::vector<NodeMembers>> parse_members(std::span<const std::byte> bytes, uint32_t nodes);
 
 constexpr uint32_t kNodesNoteVersion = 2;

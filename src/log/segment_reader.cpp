@@ -26,7 +26,7 @@ bool geometry_holds(const LogRecord& record) {
   return well_formed(record_vector(record));
 }
 
-// But for the checksum, which is the caller's to compare.
+// Without the checksum, which the caller compares.
 bool is_seal(const LogRecord& record, uint32_t index) {
   LogRecord seal{};
   seal.record_crc = record.record_crc;
@@ -102,8 +102,8 @@ bool SegmentReader::valid(uint32_t index, bool check_data) const {
 }
 
 uint32_t SegmentReader::count_valid(bool check_data, uint32_t from, uint64_t to) const {
-  // Data of successive records do not overlap, so that no segment, however made, takes more than one pass
-  // over it.
+  // Data of successive records do not overlap. So the check of any segment, however made, is one pass over
+  // it.
   uint64_t data_end = kHeaderBytes;
   if (from > 0 && intact(from - 1)) data_end = data_begin(record(from - 1)) + record(from - 1).length;
   uint32_t count = from;
@@ -122,12 +122,12 @@ uint32_t SegmentReader::fenced_records(uint32_t from) const {
   const bool told = (header_->compat & kFencedRecords) != 0;
   uint32_t fenced = 0;
   for (uint32_t index = from; index < slots; ++index) {
-    // Mostly these places hold data, of which one in 2^32 has a checksum that matches by chance.
+    // Mostly these places hold data. One in 2^32 of them has a checksum that matches by chance.
     const LogRecord& candidate = record(index);
     const bool seals =
         is_seal(candidate, index) && candidate.record_crc == record_checksum(candidate, header_->salt, index);
     if (!seals && !intact(index)) continue;
-    // A writer that tells nothing is taken to have fenced every record before the next.
+    // A writer that tells nothing is taken to have fenced each record before it wrote the next.
     fenced = std::max(fenced, told ? std::min(candidate.fenced_records, index) : index);
   }
   return fenced;
@@ -137,7 +137,7 @@ Vector record_vector(const LogRecord& record) {
   Vector where;
   where.offset = static_cast<int64_t>(record.file_offset);
   where.block_length = record.block_length;
-  // What a reader finds where a record was may be anything.
+  // A reader may find any bytes at the place of a record.
   where.count = where.block_length == 0 ? 1 : record.length / where.block_length;
   where.stride = where.count == 1 ? 0 : static_cast<int64_t>(record.stride);
   return where;

@@ -23,8 +23,8 @@ uint64_t random_seed() {
 }
 
 // Random, never 0, and with other record seeds than the generation before, whose records still lie in the
-// region. The kernel is asked once; then by SplitMix64 (Steele, Lea, Flood, 2014), of which no two of a
-// process are the same.
+// region. The kernel is asked once. The next salts come from SplitMix64 (Steele, Lea, Flood, 2014), which
+// gives no number twice in a process.
 uint64_t fresh_salt(uint64_t old_salt) {
   constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
   static std::atomic<uint64_t> state{random_seed()};
@@ -77,9 +77,9 @@ Result<SegmentWriter> SegmentWriter::format(Region& region, const SegmentIdentit
     return Status(Code::invalid,
                   "the path of the target is longer than " + std::to_string(kMaxPath) + " bytes");
   const SegmentHeader header = make_header(region, identity);
-  // The magic goes first and comes last: a crash in between leaves a segment that says nothing, rather than a
-  // damaged one. sync, not fence: were the old header to come back after a power failure, so would the
-  // generation before.
+  // The magic is cleared first and written last: a crash in between leaves a segment that says nothing,
+  // rather than a damaged one. sync, not fence: if a power failure brought the old header back, it would
+  // bring the generation before back, too.
   constexpr size_t kBehindMagic = sizeof header.magic;
   PMIO_TRY(invalidate(region));
   region.copy(kBehindMagic, reinterpret_cast<const std::byte*>(&header) + kBehindMagic,
@@ -112,10 +112,11 @@ uint64_t SegmentWriter::room_bytes() const {
   return region_->size_bytes() > taken ? region_->size_bytes() - taken : 0;
 }
 
-// Word by word, into the log itself where that is plain memory: a processor finds a word that has only just
-// been stored before it is in the cache. A wider load, which takes its parts from several stores, waits until
-// they are there, and so until all are that were made before: the data that the record tells of. Atomic, or
-// the compiler would make wider ones. Inlined, or the record would be copied before.
+// Stores word by word, into the log itself if that is plain memory. The checksum then loads word by word: a
+// processor finds a word that was just stored before the word is in the cache. A wider load takes its parts
+// from several stores. It waits until these are in the cache, and so until all earlier stores are: the data
+// that the record tells of. The stores are atomic because the compiler would make wider ones otherwise. The
+// function is inlined because the record would be copied otherwise.
 [[gnu::always_inline]] inline void SegmentWriter::store_record(LogRecord record, uint32_t index) {
   record.fenced_records = flushed_records_;
   const RecordWords words = record_words(record);
@@ -124,12 +125,12 @@ uint64_t SegmentWriter::room_bytes() const {
   std::byte* const to = plain_ ? region_->data() + position : reinterpret_cast<std::byte*>(line.data());
   for (size_t i = 0; i < words.size(); ++i)
     std::atomic_ref(reinterpret_cast<uint64_t*>(to)[i]).store(words[i], std::memory_order_relaxed);
-  // Not valid before its checksum is there.
+  // The record is not valid before its checksum is there.
   const uint32_t crc = record_checksum_seeded(to, salt_seed_, index);
   std::memcpy(to, &crc, sizeof crc);
   if (!plain_) region_->copy(position, to, sizeof words);
-  // Records go downwards, a line per append: no hardware prefetcher sees a stream in that. position >= the
-  // header.
+  // Records go downwards, one line per append; no hardware prefetcher sees a stream in that. position is not
+  // below the header.
   constexpr uint64_t kAhead = 4 * sizeof words;
   __builtin_prefetch(region_->data() + position - kAhead, 1);
 }
@@ -138,8 +139,8 @@ void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std
                            uint64_t stamp_ns, CallNumber call, bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
-  // Small pieces are gathered first: a checksum and a copy into the region for each would cost more than the
-  // bytes.
+  // Small pieces are gathered first. A checksum and a copy into the region for each piece would cost more
+  // than the bytes.
   std::byte gathered[kGatherBytes];
   uint32_t crc = 0;
   for (uint64_t done = 0; done < bytes;) {
@@ -215,6 +216,7 @@ void SegmentWriter::advance_open(uint32_t index, uint32_t last_call) {
 }
 
 void SegmentWriter::close_open(uint32_t index, uint64_t number) {
+  PMIO_ASSERT(index < kMaxOpens);
   if (open_updates_[index] == 0) return;
   OpenEntry entry = open_entry(index);
   if (entry.open != number) return;
@@ -233,14 +235,15 @@ Status SegmentWriter::seal() {
   return region_->fence();
 }
 
-// Were they left valid, recovery could put them over what others have written, and drained, since.
+// If these records stayed valid, recovery could put them over what others have written and drained since.
 void SegmentWriter::take_back() {
+  PMIO_ASSERT(flushed_records_ <= records_ && flushed_data_ <= data_end_);
   const LogRecord none{};
   for (uint32_t index = flushed_records_; index < records_; ++index)
     region_->copy(region_->size_bytes() - sizeof none * (uint64_t{index} + 1), &none, sizeof none);
   region_->flush(region_->size_bytes() - sizeof none * uint64_t{records_},
                  sizeof none * uint64_t{records_ - flushed_records_});
-  // A medium that goes on failing: this segment takes nothing more.
+  // If the medium goes on failing, this segment takes nothing more.
   if (!region_->fence().ok()) sealed_ = true;
   records_ = flushed_records_;
   data_end_ = flushed_data_;
@@ -248,10 +251,11 @@ void SegmentWriter::take_back() {
 
 Status SegmentWriter::fence() {
   if (!plain_) {
+    PMIO_ASSERT(flushed_records_ <= records_ && flushed_data_ <= data_end_);
     region_->flush(flushed_data_, data_end_ - flushed_data_);
     region_->flush(region_->size_bytes() - sizeof(LogRecord) * uint64_t{records_},
                    sizeof(LogRecord) * uint64_t{records_ - flushed_records_});
-    // One fence for data and records together: a record that got there without its data does not validate.
+    // One fence is enough for data and records: a record that got there without its data does not validate.
     if (Status status = region_->fence(); !status.ok()) {
       take_back();
       return status;

@@ -92,6 +92,7 @@ void TargetMark::clear() {
 std::optional<FileState> TargetMark::settled_state() const { return pmio::settled_state(bytes_of(*region_)); }
 
 Status TargetMark::writing() {
+  PMIO_ASSERT(region_ != nullptr);
   const auto now = parse(bytes_of(*region_));
   if (now && now->state == kMarkWriting) return {};
   TargetMarkRecord before;
@@ -100,12 +101,13 @@ Status TargetMark::writing() {
   region_->copy(0, &record, sizeof record);
   region_->flush(0, sizeof record);
   Status status = region_->sync();
-  // Not durable, so nobody may take it for said: the next one tries again.
+  // It is not durable, so nobody may take it for said. The next call tries again.
   if (!status.ok()) region_->copy(0, &before, sizeof before);
   return status;
 }
 
 void TargetMark::settled(const FileState& state, bool ahead) {
+  PMIO_ASSERT(region_ != nullptr);
   const TargetMarkRecord record = make(kMarkSettled, ahead ? kMarkAhead : 0, state);
   region_->copy(0, &record, sizeof record);
   region_->flush(0, sizeof record);

@@ -19,8 +19,8 @@ class DaxRegion final : public Region {
     Status status;
     if (pmem2_.source_from_fd(&source, fd) != 0 || pmem2_.config_new(&config) != 0)
       status = error("describing persistent memory");
-    // MAP_SYNC is part of this request: a coarser granularity is refused, and with it a file system that is
-    // not DAX.
+    // This request includes MAP_SYNC. A coarser granularity is refused, and so is a file system that is not
+    // DAX.
     else if (pmem2_.config_set_required_store_granularity(config, PMEM2_GRANULARITY_CACHE_LINE) != 0 ||
              pmem2_.config_set_protection(
                  config, read_only ? PMEM2_PROT_READ : PMEM2_PROT_READ | PMEM2_PROT_WRITE) != 0 ||
@@ -33,7 +33,7 @@ class DaxRegion final : public Region {
     return Status();
   }
 
-  // Flushes while it copies, or stores past the caches; only the wait is left for fence.
+  // Flushes while it copies, or stores past the caches. Only the wait is left for fence.
   void copy(size_t offset_bytes, const void* source, size_t length_bytes) override {
     copy_(data_ + offset_bytes, source, length_bytes, PMEM2_F_MEM_NODRAIN);
   }

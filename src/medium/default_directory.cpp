@@ -21,7 +21,7 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
-// By the effective id, as the default; a number where it has no name.
+// The name of the effective user, as in the default directory; a number if the user has no name.
 std::string user_name() {
   passwd entry{}, *found = nullptr;
   char buffer[4096];
@@ -34,7 +34,7 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-// What stands for the letter after a percent sign.
+// The text for the letter after a percent sign.
 Result<std::string> percent(char letter) {
   if (letter == '%') return std::string("%");
   if (letter == 'u') return user_name();
@@ -82,7 +82,7 @@ Result<std::string> expand_directory(std::string_view text) {
 }
 
 std::string default_directory() {
-  // Ranks may start in other directories, and so may a recovery.
+  // Ranks may start in different directories, and a recovery in another one.
   if (Result<std::string> given = expand_directory(environment("PMIO_DIR")); given.ok()) return *given;
   const std::string own = "/pmio-" + std::to_string(geteuid());
   // The effective ids decide, as they do for the files that will be created.

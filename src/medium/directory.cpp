@@ -53,7 +53,7 @@ Status open_error(int system_errno, const std::string& path) {
   }
 }
 
-// Where the file system cannot reserve: what has been written has its blocks.
+// For a file system that cannot reserve: bytes that were written have their blocks.
 int write_zeros(int fd, size_t begin, size_t length) {
   const std::vector<char> zeros(size_t{1} << 20);
   for (size_t done = 0; done < length;) {
@@ -66,13 +66,14 @@ int write_zeros(int fd, size_t begin, size_t length) {
   return 0;
 }
 
-// In steps, because tmpfs undoes a reservation that a signal interrupts: with a profiler's timer running, one
-// call for everything might never finish.
+// It reserves in steps, because tmpfs undoes a reservation that a signal interrupts. While a profiler's timer
+// runs, one call for everything might never finish.
 int reserve(int fd, size_t size_bytes) {
-  // Beyond its limit a file's growth would be a signal that ends the program.
+  // If a file grows beyond its limit, a signal ends the program.
   if (size_bytes > largest_file_bytes()) return EFBIG;
   struct statvfs facts;
-  // Asked first, so that a hopeless wish does not fill the file system on its way to the error.
+  // The free space is asked for first, so that a hopeless wish does not fill the file system before its
+  // error.
   if (fstatvfs(fd, &facts) == 0 && size_bytes / facts.f_frsize > facts.f_bavail) return ENOSPC;
   constexpr size_t kStep = size_t{16} << 20;
   for (size_t done = 0; done < size_bytes;) {
@@ -98,7 +99,7 @@ Status create_error(int system_errno, const std::string& path, size_t size_bytes
       system_errno);
 }
 
-// Size and mode are right before anybody can see the file.
+// The size and the mode are right before anybody can see the file.
 int prepare(int fd, size_t size_bytes) {
   if (fchmod(fd, 0600) != 0) return errno;  // whatever the umask was
   return reserve(fd, size_bytes);
@@ -145,7 +146,7 @@ Result<FileDescriptor> Directory::create_file(std::string_view name, size_t size
     const int error = link_unnamed(unnamed.get(), fd(), file.c_str());
     if (error == 0) return unnamed;
     if (error == EEXIST) return create_error(error, full, size_bytes);
-    // Without /proc an unnamed file cannot be linked: go on below.
+    // An unnamed file cannot be linked without /proc: go on below.
   }
   FileDescriptor named(openat(fd(), file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!named.ok()) return create_error(errno, full, size_bytes);
@@ -206,7 +207,7 @@ Status Directory::rename_file(std::string_view from, std::string_view to) const 
 }
 
 Result<std::vector<std::string>> Directory::list() const {
-  // A descriptor of its own: the read position belongs to the open file description.
+  // It takes a descriptor of its own, because the read position belongs to the open file description.
   const int own = openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (own < 0) return Status::from_errno(errno, path_);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(own), closedir);

@@ -1,5 +1,5 @@
-// The directory of a medium: every file operation goes through its descriptor, with O_NOFOLLOW, so that
-// nobody who can write to a parent directory can redirect a log. Threads: immutable once opened.
+// The directory of a medium. Every file operation goes through its descriptor, with O_NOFOLLOW: nobody who
+// can write to a parent directory can redirect a log. Threads: immutable when it is open.
 #pragma once
 
 #include <string>
@@ -11,33 +11,34 @@
 
 namespace pmio {
 
-// Makes the names in a directory durable; path is relative to the open directory `at`. An errno, or 0: that
-// too where the directory may be passed through and not read (what it holds is then its owner's affair), and
-// on file systems that have no fsync of directories.
+// Makes the names in a directory durable; path is relative to the open directory `at`. Returns an errno, or
+// 0. It is 0, too, if the directory may be passed through but not read (what it holds is its owner's affair),
+// and on file systems that have no fsync of directories.
 int sync_directory(int at, const char* path);
 
 class Directory {
  public:
-  // Opens path, creating it (not its parents) with mode 0700, and its name durably, where it is missing.
-  // access: a symbolic link, another owner's, or open to others.
+  // Opens path. If it is missing, it is created, with mode 0700 and a durable name, but not its parents.
+  // access: it is a symbolic link, another owner's, or open to others.
   static Result<Directory> open(const std::string& path);
 
-  // A new file of size_bytes, reserved, which appears under its name only when complete where the file system
-  // knows O_TMPFILE. On an error no file is left; a taken name is Code::io with system_errno EEXIST.
+  // A new file of size_bytes, reserved. If the file system knows O_TMPFILE, the file appears under its name
+  // only when it is complete. After an error no file is left. A taken name is Code::io with system_errno
+  // EEXIST.
   Result<FileDescriptor> create_file(std::string_view name, size_t size_bytes) const;
   struct OpenedFile {
     FileDescriptor fd;
     size_t size_bytes;
   };
-  // corrupt: empty; access: not a regular file of this user; system_errno ENOENT where it is missing.
+  // corrupt: it is empty; access: it is not a regular file of this user; system_errno ENOENT: it is missing.
   Result<OpenedFile> open_file(std::string_view name, bool read_only) const;
-  // Makes a hole of the whole file, and what create_file has reserved anew.
+  // Makes a hole of the whole file, and reserves anew what create_file had reserved.
   Status vacate_file(std::string_view name) const;
   Status reserve_file(const FileDescriptor& file, std::string_view name, size_t size_bytes) const;
   Status remove_file(std::string_view name) const;
   Status rename_file(std::string_view from, std::string_view to) const;  // to a name that is not there
   Result<std::vector<std::string>> list() const;
-  // Makes names created so far durable.
+  // Makes durable the names that were created so far.
   Status sync() const;
 
   const std::string& path() const { return path_; }

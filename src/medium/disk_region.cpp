@@ -1,4 +1,4 @@
-// Any other file system: stores reach the page cache, msync takes them to the device.
+// Any other file system: stores reach the page cache, and msync takes them to the device.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,8 +28,8 @@ class DiskRegion final : public MappedRegion {
     size_t begin, end;
   };
 
-  // Joins with a range that it touches: a log grows at two ends, so two ranges are the common case. They are
-  // not joined into one, because the pages between are prefaulted, hence dirty, and would all be written.
+  // Joins with a range that it touches. A log grows at two ends, so two ranges are the common case. They are
+  // not joined into one: the pages between are prefaulted, hence dirty, and would all be written.
   void add(Range added) {
     for (Range& range : pending_) {
       if (added.begin > range.end || range.begin > added.end) continue;
@@ -39,7 +39,7 @@ class DiskRegion final : public MappedRegion {
     pending_.push_back(added);
   }
 
-  // What failed stays pending, so that a later attempt covers it again.
+  // The ranges that failed stay pending, so that a later attempt covers them again.
   Status write_back() {
     while (!pending_.empty()) {
       const Range& range = pending_.back();

@@ -9,6 +9,6 @@
 namespace pmio {
 
 std::string job_name(uint64_t id);                      // "job-" and 16 hexadecimal digits
-std::optional<uint64_t> job_of(std::string_view name);  // of "job-" and hexadecimal digits; nothing else
+std::optional<uint64_t> job_of(std::string_view name);  // nothing if it is not "job-" and hexadecimal digits
 
 }  // namespace pmio

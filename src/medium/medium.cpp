@@ -21,9 +21,9 @@ namespace pmio {
 
 namespace {
 
-// Pages of a tmpfs are memory, and its size limit may be larger than the memory that is left: reserving
-// beyond that does not fail, it makes the kernel kill processes. One look at the limits is good for small
-// regions of some time.
+// Pages of a tmpfs are memory, and the limit of its size may be larger than the memory that is left. To
+// reserve more than is left does not fail: it makes the kernel kill processes. One look at the limits serves
+// the small regions of some time.
 class Room {
  public:
   Status take(size_t size_bytes, const Medium& medium) {
@@ -37,6 +37,7 @@ class Room {
       allowed_bytes_ = size_bytes + std::min((room - size_bytes) / 256, kMostAllowed);
       until_ns_ = now + kSecondNs;
     }
+    PMIO_ASSERT(size_bytes <= allowed_bytes_);
     allowed_bytes_ -= size_bytes;
     return {};
   }
@@ -70,7 +71,7 @@ class FileMedium final : public Medium {
     auto region = map(file->get(), size_bytes, false);
     Status named = region.ok() && lasting ? make_name_durable(file->get()) : region.status();
     if (named.ok()) return region;
-    static_cast<void>(directory_.remove_file(name));  // the first error is the one to tell
+    static_cast<void>(directory_.remove_file(name));  // the first error is told
     return named;
   }
 
@@ -114,7 +115,7 @@ class FileMedium final : public Medium {
     return map_disk(fd, size_bytes, read_only, durability_);
   }
 
-  // After a power failure a durable record is of no use in a file that has lost its name or its blocks.
+  // After a power failure a durable record is of no use if its file has lost its name or its blocks.
   Status make_name_durable(int fd) {
     if (kind_ == MediumKind::tmpfs || durability_ == Durability::none) return Status();
     if (fsync(fd) != 0) return Status::from_errno(errno, "fsync in " + directory());
@@ -142,7 +143,7 @@ std::vector<MemoryLimit> limits_of(MediumKind kind, const std::string& directory
     limits = memory_limits();
     if (auto of_file_system = file_system_limit(directory)) limits.push_back(std::move(*of_file_system));
   }
-  // Every region is mapped, by every process that drains.
+  // Every process that drains maps every region.
   if (auto of_addresses = address_limit()) limits.push_back(std::move(*of_addresses));
   return limits;
 }

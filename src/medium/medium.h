@@ -1,14 +1,15 @@
-// Persistent regions: named, fixed-size, memory-mapped files in one directory, and how a store into them is
-// made durable. Everything that must survive a crash is written through a Region, so that a fault-injecting
-// medium can stand behind the same interface.
+// Persistent regions: named, memory-mapped files of fixed size in one directory, and how a store into them
+// becomes durable. Everything that must survive a crash is written through a Region: so a medium that injects
+// faults can stand behind the same interface.
 //
 // Durability: a store is durable once a flush of its range and then a fence have returned.
-//   tmpfs  a store survives the death of the process as soon as it has been executed; flush and fence are
-//   empty. dax    cache lines are flushed (or stored non-temporally) and a fence waits for them (libpmem2).
-//   disk   policy always: fence calls msync on what was flushed; sync: only sync() does; none: never.
+//   tmpfs  A store survives the death of the process as soon as it is executed. flush and fence are empty.
+//   dax    Cache lines are flushed (or stored non-temporally), and a fence waits for them (libpmem2).
+//   disk   With the policy always, fence calls msync on what was flushed; with sync, only sync() does; with
+//   none,
+//          nothing does.
 //
-// Threads: one thread at a time per Region object; several Regions may map the same file, in several
-// processes.
+// Threads: one at a time per Region object. Several Regions may map the same file, in several processes.
 #pragma once
 
 #include <cstddef>
@@ -35,19 +36,21 @@ class Region {
   virtual ~Region() = default;
   std::byte* data() const { return data_; }
   size_t size_bytes() const { return size_; }
-  // A store is all that it takes: who stores to data() itself need not call any of the following.
+  // A store is all that it takes: whoever stores to data() directly need not call any of the following.
   bool plain() const { return plain_; }
 
-  // Copies into the mapping at offset_bytes. On return: visible to readers in program order, not yet durable.
+  // Copies into the mapping at offset_bytes. On return the bytes are visible to readers in program order, and
+  // not durable yet.
   virtual void copy(size_t offset_bytes, const void* source, size_t length_bytes) = 0;
-  // As copy, and returns crc32c(seed, source): one pass where the medium can fuse them.
+  // As copy, and returns crc32c(seed, source). It takes one pass if the medium can fuse them.
   virtual uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
                                     uint32_t seed);
-  // Starts making [offset, offset + length) durable. Needed after copy; may be lazy until fence.
+  // Starts making [offset, offset + length) durable. It is needed after copy, and may do nothing before
+  // fence.
   virtual void flush(size_t offset_bytes, size_t length_bytes) = 0;
-  // Everything flushed before is durable on return, as far as the medium's policy promises.
+  // On return everything flushed before is durable, as far as the medium's policy promises.
   virtual Status fence() = 0;
-  // As fence, but also where the policy is `sync`: what MPI_File_sync needs.
+  // As fence, also if the policy is `sync`: what MPI_File_sync needs.
   virtual Status sync() = 0;
 
  protected:
@@ -56,8 +59,8 @@ class Region {
   bool plain_ = false;
 };
 
-// A directory on one medium. The directory must be the caller's own (same euid), mode 0700, and no symbolic
-// link; files are 0600 and opened with O_NOFOLLOW.
+// A directory on one medium. It must be the caller's own (the same euid), of mode 0700, and no symbolic link.
+// Files are of mode 0600 and opened with O_NOFOLLOW.
 class Medium {
  public:
   virtual ~Medium() = default;
@@ -65,47 +68,47 @@ class Medium {
   virtual Durability durability() const = 0;
   virtual const std::string& directory() const = 0;
 
-  // Creates and reserves (posix_fallocate; ENOSPC becomes Code::no_space, and no file is left). Bytes read as
-  // zero. no_space, too, where the region would bring the job near to a limit of its memory, and where no
-  // file may be so large (ulimit -f).
-  // lasting: its name and its blocks survive what its bytes do; else they may be gone after a power failure.
+  // Creates a region and reserves it, by posix_fallocate. Its bytes read as zero. no_space: ENOSPC; the
+  // region would bring the job near to a limit of its memory; or no file may be so large (ulimit -f). No file
+  // is left then. lasting: its name and its blocks survive what its bytes do. Else they may be gone after a
+  // power failure.
   virtual Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes,
                                                  bool lasting = true) = 0;
-  // Maps an existing file, whole. read_only: copy, flush and fence must not be called.
+  // Maps an existing file as a whole. If read_only, copy, flush and fence must not be called.
   virtual Result<std::unique_ptr<Region>> open(std::string_view name, bool read_only) = 0;
   virtual Status remove(std::string_view name) = 0;  // a name that is not there is ok
-  // Of a file that is there, to a name that is not; what has it mapped keeps it. Not durable. unsupported: it
-  // cannot do that.
+  // Gives a file that is there a name that is not. Mappings of the file stay. Not durable. unsupported: the
+  // medium cannot do that.
   virtual Status rename(std::string_view /*from*/, std::string_view /*to*/) {
     return Status(Code::unsupported, "this directory renames nothing");
   }
   virtual bool has(std::string_view name) const;
   virtual Result<std::vector<std::string>> list() const = 0;  // names in the directory, sorted
 
-  // Gives back the memory of a region whose bytes nobody needs; they read as zeros from then on, also by
-  // mappings that there are. Before anything is stored to it again, reserve() must have made room, as create
-  // does. unsupported: nothing is gained by it here.
+  // Gives back the memory of a region whose bytes nobody needs. They read as zeros from then on, also by
+  // existing mappings. Before anything is stored to it again, reserve() must have made room, as create does.
+  // unsupported: the medium gains nothing by it.
   virtual Status vacate(std::string_view name);
   virtual Status reserve(std::string_view name);
   // What bounds the memory that regions take.
   virtual std::vector<MemoryLimit> limits() const { return {}; }
 
   // Touches the pages of [offset, offset + length) for writing, so that later stores take no fault. No
-  // content change.
+  // content changes.
   static void prefault(Region& region, size_t offset_bytes, size_t length_bytes);
 };
 
-// Opens (creating it, parents excepted, with mode 0700) the directory and finds out its kind.
+// Opens the directory and finds out its kind. A missing one is created, with mode 0700, but not its parents.
 Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durability durability);
 
-// How a directory becomes a Medium: open_medium, unless a test puts one there that injects faults.
+// How a directory becomes a Medium: by open_medium, unless a test puts one there that injects faults.
 using MediumOpener =
     std::function<Result<std::unique_ptr<Medium>>(const std::string& directory, Durability durability)>;
 
-// The limits of a directory that is, or will be, on that kind of medium.
+// The limits for a directory that is, or will be, on that kind of medium.
 std::vector<MemoryLimit> limits_of(MediumKind kind, const std::string& directory);
 
-// What statfs, mount options and a MAP_SYNC probe say of a directory; nothing is created.
+// What statfs, the mount options and a probe by MAP_SYNC say of a directory. Nothing is created.
 struct MediumFacts {
   MediumKind kind;
   std::string file_system;  // "tmpfs", "ext4", ...

@@ -1,6 +1,6 @@
-// The functions of libpmem2, which is loaded when the first region on DAX is mapped: with the libraries that
-// it needs itself it takes longer to load than all the rest of pmio, and few nodes have persistent memory.
-// Internal to src/medium. Threads: any.
+// The functions of libpmem2, which is loaded when the first region on DAX is mapped. With the libraries that
+// it needs it takes longer to load than all the rest of pmio, and few nodes have persistent memory. Internal
+// to src/medium. Threads: any.
 #pragma once
 
 #include <libpmem2.h>
@@ -33,9 +33,10 @@ struct Pmem2 {
 #undef PMIO_POINTER
 };
 
-// As the loader finds it, else where it was when pmio was built. unsupported: the error says what to install.
+// Loads the library that the loader finds, else the one at its place when pmio was built. unsupported: the
+// error says what to install.
 Result<Pmem2> load_pmem2();
-// The first of these that there is; it stays loaded.
+// Loads the first of these files that there is; it stays loaded.
 Result<Pmem2> load_pmem2(std::span<const char* const> files);
 
 }  // namespace pmio

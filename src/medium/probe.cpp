@@ -1,4 +1,4 @@
-// What a directory's file system is.
+// Finds out what a directory's file system is.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
@@ -14,7 +14,7 @@ namespace pmio {
 
 namespace {
 
-// Only a mapping tells for sure: mount options may say dax=inode, or promise what the device cannot do.
+// Only a mapping tells it for sure: mount options may say dax=inode, or promise what the device cannot do.
 bool maps_sync(int directory) {
   const FileDescriptor file(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   constexpr size_t kBytes = 4096;

@@ -7,13 +7,13 @@
 
 namespace pmio {
 
-// A shared mapping of ordinary, cached memory, unmapped at the end. The descriptor may be closed once the
-// region exists.
+// A shared mapping of ordinary, cached memory; the destructor unmaps it. The descriptor may be closed when
+// the region exists.
 class MappedRegion : public Region {
  public:
   ~MappedRegion() override;
   Status map(int fd, size_t size_bytes, bool read_only);
-  // Ordinary stores.
+  // These use ordinary stores.
   void copy(size_t offset_bytes, const void* source, size_t length_bytes) override;
   uint32_t copy_checksummed(size_t offset_bytes, const void* source, size_t length_bytes,
                             uint32_t seed) override;

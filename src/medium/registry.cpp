@@ -31,7 +31,7 @@ std::optional<uid_t> user_of(std::string_view name) {
   return user;
 }
 
-// The one line of an entry; empty where it is not whole. The newline at its end is what makes it whole.
+// The one line of an entry; empty if the line is not whole. A whole line ends in a newline.
 std::string read_line(int directory, const std::string& name) {
   const FileDescriptor file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts;

@@ -1,12 +1,11 @@
-// Which jobs of a user have logs on this node, and where: so that what a killed job left is found by somebody
-// who does not know its log directory, after a reboot too.
+// Which jobs of a user have logs on this node, and where. So what a killed job left is found without knowing
+// its log directory, after a reboot too.
 //
-//   $PMIO_REGISTRY or /var/tmp / pmio-jobs-<uid> / job-<id>     one line: the log directory that job-<id> is
-//   in
+//   $PMIO_REGISTRY or /var/tmp / pmio-jobs-<uid> / job-<id>     one line: the log directory that has job-<id>
 //
-// The user's directory is 0700, the user's own, and no symbolic link, or it is not used. A job adds itself
-// when its directory is made and removes itself when that goes; a job that is killed stays. An entry is a
-// hint, not a promise: whoever reads it looks into the log directory. Threads: values, no sharing.
+// The user's directory is used only if it is of mode 0700, the user's own, and no symbolic link. A job adds
+// itself when its directory is made, and removes itself when that goes; a job that is killed stays. An entry
+// is a hint, not a promise: whoever reads it looks into the log directory. Threads: values, no sharing.
 #pragma once
 
 #include <sys/types.h>
@@ -25,12 +24,12 @@ std::string registry_root();
 
 class Registry {
  public:
-  // The effective user's, created where it is missing.
+  // The effective user's registry; it is created if it is missing.
   static Result<Registry> create();
-  // The same, where there is one; system_errno ENOENT else.
+  // The same if there is one; else an error with system_errno ENOENT.
   static Result<Registry> find();
 
-  // A name that is there already stays. durable: survives a power failure on return.
+  // An entry that is there already stays. durable: on return the entry survives a power failure.
   Status add(uint64_t job, const std::string& log_directory, bool durable) const;
   Status remove(uint64_t job) const;
   std::string path_of(uint64_t job) const;
@@ -39,7 +38,7 @@ class Registry {
     uint64_t job;
     std::string log_directory;  // absolute
   };
-  // Whatever is not a whole entry of this user is left out.
+  // Leaves out whatever is not a whole entry of this user.
   Result<std::vector<Entry>> list() const;
 
  private:
@@ -47,7 +46,7 @@ class Registry {
   Directory directory_;
 };
 
-// The users who have a registry on this node that is their own, ascending.
+// The users who have a registry of their own on this node, ascending.
 std::vector<uid_t> registered_users();
 
 }  // namespace pmio

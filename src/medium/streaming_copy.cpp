@@ -13,7 +13,7 @@ namespace pmio {
 
 namespace {
 
-// Blocks so small that the copy finds in the first-level cache what the checksum has just read.
+// The blocks are so small that the copy finds in the first-level cache what the checksum has just read.
 constexpr size_t kBlock = 4 << 10;
 constexpr size_t kStreamFrom = 8 << 10;
 
@@ -36,7 +36,7 @@ bool can_stream() {
   return avx2;
 }
 
-// to is aligned to a line, length a multiple of one.
+// `to` is aligned to a cache line, and length is a multiple of one.
 __attribute__((target("avx2"))) void stream_lines(std::byte* to, const std::byte* from, size_t length) {
   for (size_t at = 0; at < length; at += kLine) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
@@ -47,7 +47,7 @@ __attribute__((target("avx2"))) void stream_lines(std::byte* to, const std::byte
 }
 
 uint32_t copy_streamed(std::byte* to, const std::byte* from, size_t length, uint32_t crc) {
-  // Whole lines only are streamed; the two ends share their lines with the neighbours and go through the
+  // Only whole lines are streamed. The two ends share their lines with the neighbours and go through the
   // cache.
   const size_t head = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
   crc = copy_cached(to, from, head, crc);
@@ -59,8 +59,8 @@ uint32_t copy_streamed(std::byte* to, const std::byte* from, size_t length, uint
     done += step;
   }
   crc = copy_cached(to + lines_end, from + lines_end, length - lines_end, crc);
-  // Streaming stores are not ordered with later ones, so a reader in another process could see the record
-  // published before its data. After this fence it cannot.
+  // Streaming stores are not ordered with later stores. Without this fence a reader in another process could
+  // see the record published before its data.
   _mm_sfence();
   return crc;
 }

@@ -21,7 +21,7 @@ std::string to_string(const PeerAddress& address) {
 
 PeerToken random_token() {
   PeerToken token;
-  // Up to 256 bytes come whole, once the kernel's generator is ready.
+  // Up to 256 bytes come as a whole when the kernel's generator is ready.
   while (getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
     PMIO_ASSERT(errno == EINTR);
   }

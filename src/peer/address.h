@@ -1,4 +1,4 @@
-// Where a node's service is reached: exchanged by MPI as bytes.
+// Where a node's service is reached. The processes exchange it by MPI, as bytes.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ struct PeerAddress {
 };
 static_assert(sizeof(PeerAddress) <= 32 && std::is_trivially_copyable_v<PeerAddress>);
 
-// "10.77.0.2:4321", "[fd00::2]:4321"; without the port where it is 0.
+// "10.77.0.2:4321", "[fd00::2]:4321"; without the port if it is 0.
 std::string to_string(const PeerAddress& address);
 
-// What the nodes of one job know and nobody else does: 32 random bytes, made by one rank, spread by MPI.
+// The secret of a job's nodes: 32 random bytes that one rank makes and MPI spreads.
 using PeerToken = std::array<std::byte, 32>;
 PeerToken random_token();
 

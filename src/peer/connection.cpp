@@ -28,7 +28,7 @@ std::vector<PeerAnswer> call_all(std::span<PeerConnection* const> peers, uint32_
   std::vector<Exchange*> exchanges;
   exchanges.reserve(peers.size());
   for (PeerConnection* peer : peers) exchanges.push_back(peer->exchange_.get());
-  // In one order everywhere: two of these that share peers must not wait for each other.
+  // Acquired in one order everywhere: two calls that share peers must not wait for each other.
   auto sorted = exchanges;
   std::sort(sorted.begin(), sorted.end(), std::less<>());
   PMIO_ASSERT(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());

@@ -1,5 +1,5 @@
-// Asks another node's server. No call waits for ever for a host that is gone or a process that is stopped; it
-// does wait for an answer, as long as it takes, from one that says now and then that it is working on it.
+// Asks another node's server. No call waits for ever for a host that is gone or a process that is stopped. A
+// peer that says now and then that it is working on the answer is waited for as long as it takes.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class Exchange;
 
 using PeerAnswer = Result<std::vector<std::byte>>;
 
-// Whether a peer was given up a short while ago because it said nothing: one question after the other need
-// not wait for it anew. Threads: any.
+// Whether a peer was given up a short while ago because it said nothing. Then the next questions need not
+// wait for it anew. Threads: any.
 class PeerSilence {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,26 +37,28 @@ class PeerSilence {
   std::atomic<Clock::rep> until_{0};
 };
 
-// Copies are the same peer, and share what is known of its silence.
+// Copies of it are the same peer, and share what is known of its silence.
 struct Peer {
   Peer(const PeerAddress& at) : address(at) {}  // NOLINT(google-explicit-constructor): an address is one
   PeerAddress address;
   std::shared_ptr<PeerSilence> silence = std::make_shared<PeerSilence>();
 };
 
-// Connects at the first call, and at the next one after a failure, or when the connection has died while
-// nobody asked. One call at a time; others wait for their turn. A request is sent once: again only where a
-// part of it is all that has been sent.
+// Connects at the first call, and again at the next call after a failure, or if the connection has died while
+// nobody asked. There is one call at a time; others wait for their turn. A request is sent once, and again
+// only if no more than a part of it has been sent.
 //
 // A call fails with an errno and a message that names the peer. The request may have been carried out all the
 // same.
 //   ECONNREFUSED, EHOSTUNREACH, ...  it cannot be reached
 //   ECONNRESET                       it went away, or disconnected us for being too slow (peer/server.h)
-//   ETIMEDOUT                        nothing was heard of its host for dead_after; it took neither our
-//                                    connection nor more of our request for so long; its process said nothing
-//                                    for silent_after, of seconds in which this one was running; or that has
-//                                    just been found out by another call, which is known for dead_after
-//   EACCES, EPROTO                   one of the sides has not the job's token; the peer talks nonsense
+//   ETIMEDOUT                        one of these:
+//                                    - nothing was heard of its host for dead_after
+//                                    - for so long it took neither our connection nor more of our request
+//                                    - its process said nothing for silent_after, of which only the seconds
+//                                      count in which this process was running
+//                                    - another call has found that out within the last dead_after
+//   EACCES, EPROTO                   one of the sides lacks the job's token; the peer talks nonsense
 //   EMSGSIZE                         the payload is larger than kMaxPayload; nothing was sent
 //   any other                        the peer's answer, with its text if it gave one
 class PeerConnection {
@@ -76,7 +78,7 @@ class PeerConnection {
   std::unique_ptr<Exchange> exchange_;
 };
 
-// Sends a request to each of several different peers at once and waits for all; answers in their order.
+// Sends a request to several different peers at once and waits for all. The answers are in the peers' order.
 // payloads: one per peer, or a single one for all.
 std::vector<PeerAnswer> call_all(std::span<PeerConnection* const> peers, uint32_t kind,
                                  std::span<const std::span<const std::byte>> payloads);

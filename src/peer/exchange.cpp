@@ -30,6 +30,7 @@ void Exchange::release() {
 }
 
 void Exchange::begin(uint32_t kind, std::span<const std::byte> payload) {
+  PMIO_ASSERT(done());
   kind_ = kind;
   payload_ = payload;
   status_ = Status();
@@ -111,7 +112,7 @@ bool Exchange::transfer(std::span<std::byte> scratch) {
   if (!all_sent_) {
     const size_t before = sent_;
     const int failed = send_frame(socket_.get(), header_, outgoing_, &sent_);
-    if (sent_ > before) silent_ = {};  // it takes what it is sent
+    if (sent_ > before) silent_ = {};  // the peer takes what it is sent
     if (failed != 0 && failed != EAGAIN) return lost(failed), false;
     all_sent_ = failed == 0;
   }
@@ -165,9 +166,10 @@ void Exchange::answered() {
   stage_ = Stage::done;
 }
 
-// A connection of an earlier call may have died while nobody asked: a new one tells what there is to tell of
-// the peer now. It has not carried the request out, which only a whole one is. Not where the peer, or its
-// host, has said nothing for dead_after since some of the request was sent: this call is over.
+// A connection of an earlier call may have died while nobody asked. A new connection shows how the peer is
+// now. The peer has not carried the request out, because it carries out only whole ones. No new connection is
+// made if the peer, or its host, has said nothing for dead_after since some of the request was sent: then
+// this call is over.
 void Exchange::lost(int error) {
   const bool long_dead = sent_ == 0 || error == ECONNRESET;
   if (stage_ == Stage::requesting && reused_ && !all_sent_ && long_dead) return begin_connection();
@@ -186,8 +188,8 @@ pollfd Exchange::wanted() const {
   return {socket_.get(), static_cast<short>(output ? POLLIN | POLLOUT : POLLIN), 0};
 }
 
-// While it waits for an answer: seconds are counted, since a process that was stopped itself must not believe
-// that all others were silent.
+// While it waits for an answer it counts seconds: a process that was stopped itself must not believe that all
+// others were silent.
 void Exchange::expire() {
   if (stage_ == Stage::requesting) {
     deadline_ = Clock::now() + kSecond;

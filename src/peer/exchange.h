@@ -1,4 +1,4 @@
-// One request and its answer on a socket that never blocks; the connection survives from one to the next.
+// One request and its answer, on a socket that never blocks. The connection survives for the next request.
 #pragma once
 
 #include <poll.h>
@@ -22,18 +22,18 @@ class Exchange {
 
   Exchange(const Peer& peer, const PeerToken& token, uint32_t node, std::chrono::milliseconds dead_after,
            std::chrono::seconds silent_after);
-  void acquire();  // waits until nobody else has it
+  void acquire();  // waits until no other thread has it
   void release();
 
-  // The payload is used until done. Begins only; advance() does the rest.
+  // Only begins; advance() does the rest. The payload is used until done().
   void begin(uint32_t kind, std::span<const std::byte> payload);
-  // As far as it goes without waiting. scratch: for received bytes, any content.
+  // Goes on as far as it can without waiting. scratch: memory for received bytes, with any content.
   void advance(std::span<std::byte> scratch);
   bool done() const { return stage_ == Stage::done; }
   pollfd wanted() const;  // when to advance again
   Clock::time_point deadline() const { return deadline_; }
-  void expire();                           // the deadline is over
-  void fail(int error, const char* what);  // done, and disconnected
+  void expire();                           // to be called when the deadline is over
+  void fail(int error, const char* what);  // ends the request, and disconnects
   PeerAnswer take_answer();
 
  private:
@@ -43,7 +43,8 @@ class Exchange {
   void lost(int error);  // the connection
   void send_next(const FrameHeader& header, std::span<const std::byte> payload);
   bool take(std::span<const std::byte> bytes);
-  bool transfer(std::span<std::byte> scratch);  // that frame out and one in; false: not yet, or failed
+  bool transfer(
+      std::span<std::byte> scratch);  // sends that frame and receives one; false: not yet, or failed
   bool connected();
   bool welcomed();
   void answered();
@@ -56,10 +57,10 @@ class Exchange {
   std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 
   FileDescriptor socket_;  // none: not connected
-  bool reused_ = false;    // of an earlier call
+  bool reused_ = false;    // the connection is of an earlier call
   Stage stage_ = Stage::done;
-  Clock::time_point deadline_;      // while requesting: of the next second
-  std::chrono::seconds silent_{0};  // so many in which nothing came
+  Clock::time_point deadline_;      // while requesting: the end of the next second
+  std::chrono::seconds silent_{0};  // for so long nothing has come
   uint32_t kind_ = 0;
   std::span<const std::byte> payload_;  // of the request
   FrameHeader header_{};                // of the frame that goes out, with its payload
@@ -70,7 +71,7 @@ class Exchange {
   Status status_;
 };
 
-// Until all are done.
+// Runs until all are done.
 void run(std::span<Exchange* const> exchanges);
 
 }  // namespace pmio

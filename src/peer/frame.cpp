@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/status.h"
+
 namespace pmio {
 
 HalfToken client_half(const PeerToken& token) {
@@ -68,6 +70,7 @@ std::span<std::byte> FrameReader::room() {
 }
 
 void FrameReader::filled(size_t bytes) {
+  PMIO_ASSERT(bytes <= header_.length - filled_);
   filled_ += bytes;
   if (filled_ == header_.length) state_ = State::complete;
 }

@@ -5,11 +5,11 @@
 //                              <-   welcome(errno; second half of the token)
 //   request(kind; payload)     ->
 //                              <-   working()      every kWorkingSeconds until there is an answer
-//                              <-   response(errno; payload)          and so on: one request at a time
+//                              <-   response(errno; payload)          and so on, one request at a time
 //
-// Each side shows one half of the job's token. Neither is encrypted: whoever can read the job's network can
-// read the token. All integers little-endian. A header is valid iff magic matches, type is the one that is
-// due, and length is at most what the reader allows at that point.
+// Each side shows one half of the job's token. Nothing is encrypted: whoever can read the job's network can
+// read the token. All integers are little-endian. A header is valid iff magic matches, type is the one that
+// is due, and length is at most what the reader allows at that point.
 #pragma once
 
 #include <bit>
@@ -45,35 +45,35 @@ static_assert(sizeof(FrameHeader) == 16);
 using HalfToken = std::array<std::byte, sizeof(PeerToken) / 2>;
 HalfToken client_half(const PeerToken& token);
 HalfToken server_half(const PeerToken& token);
-// In a time that does not depend on what they hold.
+// Takes a time that does not depend on what the two hold.
 bool equal(const HalfToken& half, std::span<const std::byte, sizeof(HalfToken)> shown);
 
 struct Hello {
   HalfToken token;
-  uint32_t node;  // of the client, for who looks at the traffic
+  uint32_t node;  // of the client, for people who look at the traffic
   uint32_t reserved;
 };
 static_assert(sizeof(Hello) == 24);
 
 FrameHeader make_header(FrameType type, uint32_t word, size_t length);
 
-// Puts one frame after another together from a stream cut anywhere. Allocates nothing for a length that is
-// only promised. Threads: none shared.
+// Puts one frame after another together from a stream that may be divided anywhere. It allocates nothing for
+// a length that is only promised. Threads: one.
 class FrameReader {
  public:
   enum class State { header, payload, complete, nonsense };
 
   FrameReader(FrameType due, size_t max_payload) { next(due, max_payload); }
-  // Forgets the frame and begins the next one. Before a response, others may come that say `working`.
+  // Forgets the frame and begins the next one. Before a response, frames may come that say `working`.
   void next(FrameType due, size_t max_payload);
   // Takes bytes up to the end of the frame and returns how many.
   size_t feed(std::span<const std::byte> bytes);
   State state() const { return state_; }
   bool begun() const { return header_bytes_ > 0; }
   const FrameHeader& header() const { return header_; }  // valid in states payload and complete
-  // In state payload: memory for all of it. False: there is none.
+  // In state payload: allocates memory for all of it. False: there is none.
   bool reserve();
-  // Then, instead of feed: where the rest of it belongs, and that so many bytes have come there.
+  // After that, instead of feed: the place of the rest of it, and how many bytes have come there.
   std::span<std::byte> room();
   void filled(size_t bytes);
   const std::vector<std::byte>& payload() const { return payload_; }
@@ -86,7 +86,7 @@ class FrameReader {
   size_t header_bytes_;
   FrameHeader header_;
   std::vector<std::byte> payload_;
-  size_t filled_;  // of these, the first so many have come
+  size_t filled_;  // so many bytes of payload_ have come
 };
 
 }  // namespace pmio

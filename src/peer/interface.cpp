@@ -23,7 +23,7 @@ struct Network {
   unsigned prefix_bits;
 };
 
-// An address is a network of itself alone.
+// An address counts as a network of itself alone.
 std::optional<Network> parse_network(const std::string& text) {
   const size_t slash = text.find('/');
   const std::string address = text.substr(0, slash);

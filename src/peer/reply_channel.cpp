@@ -35,6 +35,7 @@ void ReplyBudget::give(size_t bytes) {
   if (bytes == 0) return;
   {
     const LockGuard lock(mutex_);
+    PMIO_ASSERT(bytes <= used_);
     used_ -= bytes;
   }
   condition_.notify_all();
@@ -63,7 +64,7 @@ ReplyChannel::ReplyChannel(FileDescriptor socket, int epoll, uint64_t key,
 void ReplyChannel::answer(int error, std::span<const std::byte> payload, std::vector<std::byte> owner) {
   if (payload.size() > kMaxPayload) error = EMSGSIZE;
   if (error != 0) payload = payload.first(std::min(payload.size(), kMaxErrorText));
-  // Small ones are counted by the number of connections.
+  // Small payloads are bounded by the number of connections.
   const size_t wanted = payload.size() > kSmallPayload ? payload.size() : 0;
   const bool granted = wanted == 0 || budget_->take(wanted);
   if (!granted) {
@@ -145,7 +146,7 @@ bool ReplyChannel::say_working_after_tick() {
   size_t sent = 0;
   const FrameHeader header = make_header(FrameType::working, 0, 0);
   const int failed = send_frame(socket_.get(), header, {}, &sent);
-  return failed == 0 || (failed == EAGAIN && sent == 0);  // who does not read has not missed anything
+  return failed == 0 || (failed == EAGAIN && sent == 0);  // a peer that does not read has missed nothing
 }
 
 bool ReplyChannel::overdue_after_tick() {

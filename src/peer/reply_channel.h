@@ -1,6 +1,5 @@
-// The answering side of an accepted connection, shared by the server's thread and by whoever holds the reply.
-// An answer is sent by the thread that gives it; what the socket has no room for, the server's thread sends
-// later.
+// The answering side of an accepted connection. The server's thread and the holder of the reply share it. The
+// thread that gives an answer sends it. The server's thread sends later what the socket has no room for.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +14,11 @@
 
 namespace pmio {
 
-// Whether the peer of a frame keeps up. Threads: none shared.
+// Whether the peer of a frame keeps up. Threads: one at a time.
 class Pace {
  public:
   void moved(size_t bytes) { bytes_ += bytes; }
-  // Called each second: adds up those with fewer than kSlowBytes, less the others.
+  // Called each second: counts the seconds with fewer than kSlowBytes, less the other seconds.
   bool too_slow_after_tick(unsigned most_seconds);
 
  private:
@@ -30,11 +29,11 @@ class Pace {
 // How many bytes of large answers are buffered for all connections of a server. Threads: any.
 class ReplyBudget {
  public:
-  // Waits for room, but not on the server's thread. False: there is none, or the server stops.
+  // Waits for room, unless it is on the server's thread. False: there is no room, or the server stops.
   bool take(size_t bytes);
   void give(size_t bytes);
   void set_server_thread(std::thread::id id);
-  void stop();  // nobody waits any more
+  void stop();  // from now on nobody waits
 
  private:
   Mutex mutex_;
@@ -50,10 +49,10 @@ class ReplyChannel {
   // epoll reports the socket under `key`; both outlive close().
   ReplyChannel(FileDescriptor socket, int epoll, uint64_t key, std::shared_ptr<ReplyBudget> budget);
 
-  // Any thread. owner: what holds the payload, if that may be taken instead of copied.
+  // Any thread. owner: holds the payload, if it may be taken instead of copied.
   void answer(int error, std::span<const std::byte> payload, std::vector<std::byte> owner = {});
 
-  // The server's thread only, from here on.
+  // From here on: the server's thread only.
   int socket() const { return socket_.get(); }
   uint64_t key() const { return key_; }
   bool idle();
@@ -78,7 +77,7 @@ class ReplyChannel {
   const int epoll_;
   const uint64_t key_;
   const std::shared_ptr<ReplyBudget> budget_;
-  Mutex mutex_;  // held while something is sent, too
+  Mutex mutex_;  // also held while something is sent
   State state_ PMIO_GUARDED_BY(mutex_) = State::idle;
   FrameHeader header_ PMIO_GUARDED_BY(mutex_){};
   std::vector<std::byte> payload_ PMIO_GUARDED_BY(mutex_);

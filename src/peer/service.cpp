@@ -72,7 +72,7 @@ bool PeerService::watch(int fd, uint64_t key, bool add) {
   return epoll_ctl(epoll_.get(), add ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event) == 0;
 }
 
-// Where there is no memory, one connection is lost, not the process of somebody who only answers.
+// If there is no memory, one connection is lost, and not the process that only answers.
 void PeerService::handle_safely(uint64_t key, uint32_t events) {
   try {
     handle_event(key, events);
@@ -93,7 +93,7 @@ void PeerService::handle_event(uint64_t key, uint32_t events) {
   if (!alive) close(found);
 }
 
-// Where there is no room for more, or no descriptor, they wait in the kernel's queue.
+// If there is no room for more connections, or no descriptor, they wait in the kernel's queue.
 void PeerService::accept_some() {
   for (int i = 0; i < kAcceptsAtOnce; i++) {
     const bool full = sessions_.size() >= most_connections_;
@@ -138,7 +138,7 @@ void PeerService::close(Sessions::iterator session) {
 
 bool PeerService::read(Session& session) {
   for (int i = 0; i < kReadsAtOnce; i++) {
-    // What a request brings before there is room for it stays small.
+    // The part of a request that comes before there is room for it stays small.
     const size_t most = session.budgeted > 0 ? scratch_.size() : kSmallPayload;
     const auto into = std::span(scratch_).first(most);
     const ssize_t n = receive(session.channel->socket(), into);
@@ -186,7 +186,7 @@ bool PeerService::greet(Session& session) {
   const auto payload = error == 0 ? std::as_bytes(std::span(half)) : std::span<const std::byte>();
   const FrameHeader welcome = make_header(FrameType::welcome, static_cast<uint32_t>(error), payload.size());
   size_t sent = 0;
-  // A new socket has room for so little.
+  // A new socket has room for so few bytes.
   session.authenticated = send_frame(session.channel->socket(), welcome, payload, &sent) == 0 && error == 0;
   release(session);
   return session.authenticated;
@@ -197,7 +197,7 @@ void PeerService::serve(Session& session) {
   try {
     handler_(session.reader.header().word, session.reader.payload(), PeerReply(session.channel));
   } catch (const std::exception&) {
-    // No memory, no thread: on its way here the reply has answered with an error.
+    // There is no memory, or no thread. On its way here the reply has answered with an error.
   }
   session.held = std::exchange(session.budgeted, 0);
   release(session);
@@ -205,7 +205,7 @@ void PeerService::serve(Session& session) {
   admit_parked();
 }
 
-// Who works on a request may keep a copy of it until the answer.
+// Whoever works on a request may keep a copy of it until the answer.
 void PeerService::release_answered(Session& session) {
   if (session.held > 0 && session.channel->answered()) buffered_ -= std::exchange(session.held, 0);
 }
@@ -240,7 +240,7 @@ bool PeerService::begin_large(Session& session) {
 void PeerService::admit_parked() {
   while (!parked_.empty()) {
     const auto found = sessions_.find(parked_.front());
-    if (found != sessions_.end()) {  // else it has gone meanwhile
+    if (found != sessions_.end()) {  // else the session has gone meanwhile
       Session& session = found->second;
       if (buffered_ + session.reader.header().length > kMaxBuffered) return;
       session.parked = false;

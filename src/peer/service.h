@@ -31,9 +31,9 @@ class PeerService {
     FrameReader reader{FrameType::hello, sizeof(Hello)};
     bool authenticated = false;
     Pace pace;            // of the hello, or of the frame that has begun
-    size_t budgeted = 0;  // of kMaxBuffered
-    size_t held = 0;      // the same, of a request that is worked on
-    bool parked = false;  // until there is room for its request
+    size_t budgeted = 0;  // its part of kMaxBuffered
+    size_t held = 0;      // likewise, for a request that is being worked on
+    bool parked = false;  // waits for room for its request
   };
   using Sessions = std::unordered_map<uint64_t, Session>;
 
@@ -45,7 +45,7 @@ class PeerService {
   void accept_some();
   void tick();
   void close(Sessions::iterator session);
-  // These return false where the connection is to be closed.
+  // These return false if the connection is to be closed.
   bool read(Session& session);
   bool consume(Session& session, std::span<const std::byte> bytes);
   bool greet(Session& session);
@@ -65,7 +65,7 @@ class PeerService {
   bool accepting_ = true;
   Sessions sessions_;
   uint64_t next_key_;
-  size_t buffered_ = 0;  // of requests that are larger than kSmallPayload
+  size_t buffered_ = 0;  // bytes of requests that are larger than kSmallPayload
   std::deque<uint64_t> parked_;
   std::chrono::steady_clock::time_point last_tick_;
   std::array<std::byte, size_t{256} << 10> scratch_;

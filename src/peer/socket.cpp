@@ -27,7 +27,7 @@ SocketAddress to_socket_address(const PeerAddress& from) {
     std::memcpy(&to.storage, &in, to.length = sizeof in);
   } else {
     sockaddr_in6 in{};
-    in.sin6_family = from.family;  // of neither family: the kernel refuses it
+    in.sin6_family = from.family;  // if it is of neither family, the kernel refuses it
     in.sin6_port = htons(from.port);
     std::memcpy(&in.sin6_addr, from.address.data(), sizeof in.sin6_addr);
     std::memcpy(&to.storage, &in, to.length = sizeof in);
@@ -36,7 +36,7 @@ SocketAddress to_socket_address(const PeerAddress& from) {
 }
 
 void set_option(int socket, int level, int name, int value) {
-  setsockopt(socket, level, name, &value, sizeof value);  // without it, slower or later noticed
+  setsockopt(socket, level, name, &value, sizeof value);  // without it things are slower, or noticed later
 }
 
 }  // namespace

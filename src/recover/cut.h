@@ -1,13 +1,13 @@
-// The consistent cut of a file: up to which collective write call all ranks have come, and what of the log,
-// and of the file, lies behind it.
+// The consistent cut of a file: the last collective write call that all ranks have finished, and what of the
+// log, and of the file, lies behind it.
 //
-// Every open of a file (MPI_File_open) has a cut of its own, since every handle counts its calls from 1. Call
-// N is complete when each rank of the open has finished it; a rank that gave it no byte has noted that in the
-// open table (log/format.h). An open that is closed is complete, and has no cut. Behind the cut lie the
-// records of later calls, and those independent writes that their rank began after it had finished call N. An
+// Every open of a file (MPI_File_open) has a cut of its own, because every handle counts its calls from 1.
+// Call N is complete when each rank of the open has finished it. A rank that gave it no byte has noted that
+// in the open table (log/format.h). An open that is closed is complete, and has no cut. Behind the cut lie
+// the records of later calls, and independent writes that their rank began after it had finished call N. An
 // open without collective write calls has no cut: nothing of it lies behind.
 //
-// Trusts what the scan has validated. Threads: values.
+// It trusts what the scan has validated. Threads: values.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct FileInfo;
 
 constexpr uint64_t kUnknownOpen = UINT64_MAX;  // of records that an older pmio wrote
 
-// A rank of an open of which no log of the file is there. Which bytes it wrote nothing tells.
+// A rank of an open that has no log of the file here. Nothing tells which bytes it wrote.
 struct MissingRank {
   enum class Reason {
     no_files,      // none of its segments is there at all, and every rank that opens a file has one: lost
@@ -39,8 +39,8 @@ struct OpenCut {
   uint64_t open = kUnknownOpen;      // number within the job
   uint32_t ranks = 0;                // of its communicator; 0: not known
   uint32_t complete = 0;             // the last collective write call that all ranks have finished; 0: none
-  uint32_t latest = 0;               // the last one of which any rank is known to have begun it
-  std::vector<MissingRank> missing;  // any: nothing is complete for all that is known; at most kMostMissing
+  uint32_t latest = 0;               // the last call that any rank is known to have begun
+  std::vector<MissingRank> missing;  // if any, nothing counts as complete; at most kMostMissing
 };
 constexpr size_t kMostMissing = 1024;
 
@@ -53,7 +53,7 @@ struct Cut {
   std::set<uint32_t> untold;  // ranks of which more may be in the file from behind the cut; no record tells
 
   uint32_t complete_call() const { return opens.empty() ? 0 : opens.back().complete; }
-  // The file has, or can be given, the state of the cut, and is known to.
+  // Whether the file is known to have the state of the cut, or to be able to get it.
   bool reached() const;
 };
 

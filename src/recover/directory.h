@@ -1,15 +1,15 @@
-// Reading a log directory that a crash left behind, trusting nothing in it: it must be the caller's own, no
-// symbolic link is followed, a file is mapped read-only. Creates nothing but locks and times.
+// Reads a log directory that a crash has left behind, and trusts nothing in it. The directory must be the
+// caller's own, no symbolic link is followed, and files are mapped read-only. Nothing is created but locks
+// and times.
 //
-// Locks. Two kinds of flock, each on a file that nothing depends on otherwise:
-//   <log directory>/recover.lock      exclusive: held by whoever recovers, or asks whether a job is alive. So
-//   a question
-//                                     can never be mistaken for a running job, and two recoveries come one by
-//                                     one.
-//   <log directory>/job-<id>/alive    shared by every process of the job (node/job.h); who gets it
-//   exclusively knows that
-//                                     the job is dead. It is unlinked while held, so whoever gets a lock must
-//                                     check that the name still leads to it (FileLock does).
+// There are two kinds of flock, each on a file that nothing else depends on:
+//   <log directory>/recover.lock
+//       exclusive. Whoever recovers holds it, and whoever asks whether a job is alive. So a question is never
+//       taken for a running job, and two recoveries come one by one.
+//   <log directory>/job-<id>/alive
+//       shared by every process of the job (node/job.h). Whoever gets it exclusively knows that the job is
+//       dead. It is unlinked while it is held, so whoever gets it must check that the name still leads to it;
+//       FileLock does.
 //
 // Threads: values that belong to one thread; any number of them.
 #pragma once
@@ -43,7 +43,7 @@ class MappedFile {
 // An exclusive flock, released at the end.
 class FileLock {
  public:
-  // Creates the file (0600) where it is missing. busy: somebody else holds it, and wait is false.
+  // Creates the file (0600) if it is missing. busy: somebody else holds it, and wait is false.
   static Result<FileLock> take(int directory_fd, const std::string& name, bool wait);
 
  private:
@@ -54,22 +54,22 @@ class FileLock {
 class LogDirectory {
  public:
   // access: it belongs to somebody else, others may write to it, or it is a symbolic link. system_errno() is
-  // ENOENT where there is none.
+  // ENOENT if there is none.
   static Result<LogDirectory> open(const std::string& path);
   Result<LogDirectory> open_below(const std::string& name) const;
 
   const std::string& path() const { return path_; }
   Result<std::vector<std::string>> names() const;  // without . and .., sorted
   bool has(const std::string& name) const;
-  // Maps a regular file of the caller's, whole; an empty one gives an empty span.
+  // Maps a regular file of the caller's as a whole; an empty file gives an empty span.
   Result<std::shared_ptr<MappedFile>> map(const std::string& name) const;
   Result<FileLock> lock(const std::string& name, bool wait) const {
     return FileLock::take(fd_.get(), name, wait);
   }
-  // Says that somebody is at it now (log/last_seen.h), in a file that is made (0600) where it is missing.
+  // Says that somebody is at it now (log/last_seen.h), in a file that is made (0600) if it is missing.
   Status note_seen(const std::string& name) const;
   Status remove(const std::string& name) const;            // a name that is not there is ok
-  Status remove_directory(const std::string& name) const;  // an empty one; likewise
+  Status remove_directory(const std::string& name) const;  // it must be empty; likewise
   Status rename(const std::string& from, const std::string& to) const;
   Status sync() const;  // the removals above, and the new name, are durable on return
 

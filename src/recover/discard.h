@@ -1,7 +1,7 @@
 // Throws the log of a dead job away, for somebody who does not want what it holds.
 //
-// The job's directory is renamed first, durably, so that no recovery and no open brings in a part of it,
-// whenever this is interrupted; then it is emptied. What was in the files stays in them.
+// The job's directory is first renamed, durably, then emptied. So no recovery and no open brings in a part of
+// it, whenever this is interrupted. What was in the files stays in them.
 //
 // Threads and processes: any number; as recoveries they come one by one (directory.h).
 #pragma once

@@ -1,9 +1,9 @@
 // What tells damage from a torn tail: how many records of each segment were certainly acknowledged.
 //
-// Three things tell it. A record tells how many before it had been fenced; a seal tells it of all; and the
-// control block of the file (node/control.h) tells what had been published, exactly, as long as the machine
-// has not been started anew since it was stored. Nothing tells it of the last call in an open segment after a
-// power failure: there a rotten record looks like one that never got there whole. docs/recovery.md says so.
+// Three things tell it. A record tells how many records before it had been fenced. A seal tells it of all
+// records. The control block of the file (node/control.h) tells exactly what had been published, as long as
+// the machine has not been started anew. After a power failure nothing tells it of the last call in an open
+// segment: there a rotten record looks like one that never got there as a whole. docs/recovery.md says so.
 //
 // Trusts nothing. Threads: values.
 #pragma once
@@ -39,18 +39,19 @@ struct ControlEvidence {
   std::vector<Cell> cells;      // of segments in use
   std::vector<Open> opens;
 
-  // nullopt where the bytes are no control block, or one of an earlier start of the machine.
+  // nullopt: the bytes are no control block, or one of an earlier start of the machine.
   static std::optional<ControlEvidence> read(std::span<const std::byte> bytes);
   const Cell* find(uint32_t rank, uint64_t salt) const;  // null: nothing is known
 };
 
-// Records that are not valid though they were acknowledged, or that come after such a one.
+// Records that are not valid although they were acknowledged, or that come after such a record.
 struct Damage {
   uint32_t first = 0;         // record
   uint32_t acknowledged = 0;  // records [first, acknowledged) are lost
-  std::vector<Vector> lost;   // what they held, of those that tell it, at most kMostRanges
-  uint32_t unknown = 0;       // so many of them do not tell
-  // But lie in these bytes of the file, which others of the segment may share. An extent; nullopt: not known.
+  std::vector<Vector> lost;   // the ranges of those that tell them, at most kMostRanges
+  uint32_t unknown = 0;       // so many of them tell no range
+  // These lie in this extent of the file, in which other records of the segment may lie, too; nullopt: not
+  // known.
   std::optional<Vector> within = {};
 };
 constexpr size_t kMostRanges = 64;

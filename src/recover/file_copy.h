@@ -1,7 +1,7 @@
-// A copy of a file, made to get what a log holds, while the file itself is left alone.
+// A copy of a file that gets what a log holds, while the file itself is left alone.
 //
-// It is written under another name, <path>.pmio-part, and gets its own when it is complete and durable: what
-// is there under `path` is whole. Holes stay holes. Threads: one.
+// It is written under another name, <path>.pmio-part, and gets its own name when it is complete and durable.
+// So a file under `path` is whole. Holes stay holes. Threads: one.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@ namespace pmio {
 class FileCopy {
  public:
   explicit FileCopy(std::string path) : path_(std::move(path)), part_(path_ + ".pmio-part") {}
-  ~FileCopy();  // what is not finished is removed
+  ~FileCopy();  // removes a copy that is not finished
   FileCopy(FileCopy&& other) = delete;
 
-  // The copy, to be written; made by the first call. original: may be null, then the copy is empty. Errors:
-  // access: there is a file of that name, which is left alone; busy: it was abandoned; as of open, read and
-  // write.
+  // The copy, to be written; the first call makes it. original: if it is null, the copy is empty. Errors:
+  // access: there is a file of that name, which is left alone; busy: the copy was abandoned; else as of open,
+  // read and write.
   Result<TargetFile*> open(TargetFile* original);
   bool begun() const { return target_ != nullptr; }
-  // It is not what it should be, and goes.
+  // Removes the copy, because it is not what it should be.
   void abandon();
-  // Durable on return, under its name. Nothing where it has not been begun.
+  // On return the copy is durable under its name. Does nothing if it has not been begun.
   Status finish();
 
  private:

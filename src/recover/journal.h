@@ -1,11 +1,11 @@
-// What the recoveries of several nodes tell each other of one file: a file beside it, which all of them see
-// (docs/format.md, "recovery journal"). Held under an exclusive lock from open to the end, so that the nodes
-// come one by one; gone when the last of them has finished.
+// What the recoveries of several nodes tell each other about one file. It is a file beside that, which all of
+// them see (docs/format.md, "recovery journal"). It is held under an exclusive lock from open to the end, so
+// that the nodes come one by one. When the last of them has finished, it goes.
 //
-// The base, set by the first of them: its last finished cut (LedgerState::cut). Earlier records are
-// in the file. Claims: which bytes a node has brought in, and their stamps. Trusts nothing: what follows the
-// first chunk that does not validate is cut off, and is written again by the recovery that wrote it, for a
-// log is not marked before its claims are durable. Threads: one.
+// The first recovery sets the base: its last finished cut (LedgerState::cut). Earlier records are in the
+// file. Claims say which bytes a node has brought in, and their stamps. The journal trusts nothing: whatever
+// follows the first chunk that does not validate is overwritten. The recovery that wrote it writes it again,
+// because a log is not marked before its claims are durable. Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -32,39 +32,40 @@ class Journal {
   };
   struct WaitedFor {
     uint32_t node;
-    NodeMembers members;  // without host and ranks where the journal does not tell them
+    NodeMembers members;  // without host and ranks if the journal does not tell them
   };
-  // The file's journal of that job; job: without the number of the node.
+  // The path of the file's journal for that job. job: without the number of the node.
   static std::string path_of(const std::string& target, uint64_t job, uint64_t inode);
 
-  // The jobs that have one of that file, ascending.
+  // The jobs that have a journal of that file, ascending.
   static std::vector<uint64_t> jobs_beside(const std::string& target, uint64_t inode);
 
-  // Waits for the lock. base: of a new one; nullopt: none is made, and the result is nullopt where there is
+  // Waits for the lock. base: for a new journal; nullopt: none is made, and the result is nullopt if there is
   // none. unsupported: the file system has no locks.
   static Result<std::optional<Journal>> open(const std::string& path, const NodePlace& place,
                                              std::optional<uint64_t> base);
-  // Of any job, by somebody who has no log of it; nullopt: there is none, or it says nothing.
+  // Opens the journal of any job, for somebody who has no log of it; nullopt: there is none, or it says
+  // nothing.
   static Result<std::optional<Journal>> look(const std::string& path);
 
   // When a recovery was last writing the file, by that file system's clock; nullopt: there is no journal.
   static std::optional<uint64_t> changed_ns(const std::string& path);
-  // Says that one is. From any thread.
+  // Says that a recovery is writing the file now. From any thread.
   void note_change();
-  // Leaves that as it was before this object was opened: this recovery has written nothing.
+  // Sets that time as it was before this object was opened: this recovery has written nothing.
   void note_no_change();
 
   uint64_t base() const { return base_; }
-  // Of all nodes but this one.
+  // The claims of all nodes but this one.
   std::vector<Claim> claims_of_others(uint32_t node) const;
   // Durable on return.
   Status add_claims(uint32_t node, std::span<const Claim> claims);
   // The node's log is in the file, and marked. Removes the journal after the last one.
   Status finish(uint32_t node);
   uint32_t nodes_left() const { return nodes_ - static_cast<uint32_t>(done_.size()); }
-  // Those that have not finished; empty: it is over.
+  // The nodes that have not finished; empty: the recovery is over.
   std::vector<WaitedFor> waits_for() const;
-  // Nobody is waited for any more: their logs are lost.
+  // No node is waited for any more: their logs are lost.
   Status give_up();
 
  private:
@@ -85,8 +86,8 @@ class Journal {
   };
   std::string path_;
   FileDescriptor lock_, file_;
-  uint64_t end_ = 0;   // of what is valid
-  timespec before_{};  // time of modification when it was opened; of a new one: the epoch
+  uint64_t end_ = 0;   // the end of what is valid
+  timespec before_{};  // the time of modification when it was opened; for a new journal the epoch
   bool has_base_ = false;
   uint64_t base_ = 0;
   uint32_t nodes_ = 0;  // 0: the first chunk tells it

@@ -1,5 +1,5 @@
-// What a job's directory says of its files beside the segments: ledgers, nodes notes and control blocks.
-// Reads them, and adds what they say to what the segments told (recover/scan.h). Threads: one.
+// What a job's directory says of its files besides the segments: ledgers, nodes notes and control blocks.
+// They are read, and what they say is added to what the segments told (recover/scan.h). Threads: one.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace pmio {
 
 constexpr std::string_view kControlPrefix = "file-";
 
-// The ledgers of one job, by what they say; one that says nothing is known by its name only. And its control
-// blocks, by the key of their file.
+// The ledgers of one job, by what they say, and its control blocks, by the key of their file. A ledger that
+// says nothing is known by its name only.
 struct Ledgers {
   std::map<std::string, LedgerState> readable;
   std::set<std::string> blank;                      // created, never updated: nothing is drained
@@ -38,10 +38,11 @@ void read_control(const LogDirectory& directory, const std::string& name,
 // Adds what the job's ledgers say of the file.
 void apply_ledgers(const Ledgers& ledgers, FileInfo* file);
 void apply_notes(const Ledgers& ledgers, FileInfo* file);
-// Segments that the control block knows and that are not there, or say nothing.
+// Finds segments that the control block knows and that are not there, or say nothing.
 void find_lost_segments(const Ledgers& ledgers, FileInfo* file);
-// Segments that the ledger knows and that are not there, as far as the control block does not tell of them. A
-// recovery that was interrupted has removed some when nothing was left to do; then that is no evidence.
+// Finds segments that the ledger knows and that are not there, as far as the control block does not tell of
+// them. A recovery that was interrupted has removed some when nothing was left to do: then this is no
+// evidence.
 void find_gone_segments(const Ledgers& ledgers, const std::vector<std::string>& names, FileInfo* file);
 
 }  // namespace pmio

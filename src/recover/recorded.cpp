@@ -20,7 +20,7 @@
 namespace pmio {
 namespace {
 
-// Of a directory, as long as nothing is put there or taken away.
+// A directory's stamp is the same as long as nothing is put there or taken away.
 struct Stamp {
   uint64_t device = 0, inode = 0, changed_ns = 0;
   bool operator==(const Stamp&) const = default;
@@ -91,7 +91,7 @@ Result<RecordedLogs> read_logs(const LogDirectory& job) {
   return logs;
 }
 
-// For good: a job that has just made its directory has logged nothing yet.
+// Whether the job has died for good. A job that has just made its directory has logged nothing yet.
 bool has_died(const LogDirectory& job) { return job.has(kAlive) && job.lock(kAlive, false).ok(); }
 
 }  // namespace
@@ -115,7 +115,7 @@ Result<std::vector<std::string>> other_jobs(const std::string& directory, const 
     auto parent = LogDirectory::open(directory);
     if (!parent.ok() && parent.status().system_errno() == ENOENT) return std::vector<std::string>();
     if (!parent.ok()) return parent.status();
-    // Before it is listed: what comes meanwhile shows.
+    // This is asked before the directory is listed, so that whatever comes meanwhile shows.
     const bool lasts = stamp && shows_changes(directory, *stamp);
     auto listed = job_names(*parent);
     if (!listed.ok()) return listed.status();

@@ -1,8 +1,8 @@
-// Which files the logs of other jobs are of, for an open that has to know it: without a look into each log of
-// each job that ever died here, at each open. Reads headers only.
+// Tells an open which files the logs of other jobs belong to, without a look into each log of each dead job
+// at each open. It reads headers only.
 //
-// What is known of a dead job's logs is kept for as long as its directory does not change: nobody logs there.
-// Those of a job that lives are looked at each time. Threads: any.
+// What is known of a dead job's logs is kept as long as its directory does not change, because nobody logs
+// there. The logs of a job that lives are looked at each time. Threads: any.
 #pragma once
 
 #include <memory>
@@ -24,13 +24,14 @@ struct RecordedLogs {
   std::vector<File> files;
   bool all_read = true;  // false: some log could not be read now, and may be of any file
 
-  // As what that file is recorded; nullopt: not at all. Where not all could be read it may be.
+  // The identity under which that file is recorded; nullopt: it is not. If not all logs could be read, it may
+  // be.
   std::optional<FileIdentity> find(const FileIdentity& identity, const std::string& path) const;
 };
 
-// The jobs in a log directory, by name, but for `own`; empty where there is no such directory.
+// The names of the jobs in a log directory, without `own`; empty if there is no such directory.
 Result<std::vector<std::string>> other_jobs(const std::string& directory, const std::string& own);
-// Of one of them; nullptr where it is gone, or somebody else's.
+// The logs of one of them; nullptr: it is gone, or somebody else's.
 Result<std::shared_ptr<const RecordedLogs>> logs_of(const std::string& directory, const std::string& job);
 
 }  // namespace pmio

@@ -1,21 +1,21 @@
 // Brings what dead jobs left in their logs into the files that they wrote.
 //
-// For each file, in this order: replay, fdatasync, the ledger marks all of it drained, segments are removed,
-// the ledger is removed. So it may be killed at any moment and repeated: before the mark a repetition writes
-// the same bytes again, after it nothing. Logs of several jobs for one file are replayed oldest job first,
-// and none after one that had to be kept. Damaged segments are kept, with the rest of their file's log gone;
-// what precedes the damage is replayed. What is damage, and what a torn tail: evidence.h. Where a segment
-// cannot be read now, but may be another time or by another pmio, the whole job waits for that.
+// The order for each file is: replay, fdatasync, the ledger marks all of it drained, segments are removed,
+// the ledger is removed. So recovery may be killed at any moment and repeated. Before the mark a repetition
+// writes the same bytes again, after it nothing. Logs of several jobs for one file are replayed oldest job
+// first, and none after one that had to be kept. Damaged segments are kept, and the rest of their file's log
+// goes; records before the damage are replayed. evidence.h tells damage from a torn tail. If a segment cannot
+// be read now, but perhaps another time or by another pmio, the whole job waits for that.
 //
-// With `consistent` nothing of a log is marked or removed while something of it is left out: a later recovery
-// has to replay all of it in order, or older bytes would come over newer ones.
+// With `consistent` nothing of a log is marked or removed while a part of it is left out. A later recovery
+// must replay all of it in order, or older bytes would come over newer ones.
 //
-// Of a file whose ranks were on several nodes only this node's log is replayed (spanning.h).
+// If the ranks of a file were on several nodes, only this node's log is replayed (spanning.h).
 //
-// A job that runs is left alone. A file is only written if it is still the one recorded (device, inode and,
-// where known, birth time), and as its job left it (size and time of modification), or if force is given.
+// A job that runs is left alone. A file is only written if it is still the recorded one (device, inode and,
+// if known, birth time), and as its job left it (size and time of modification), or if force is given.
 //
-// Threads and processes: any number may call; one at a time works (directory.h), the others wait.
+// Threads and processes: any number may call; one at a time works (directory.h), and the others wait.
 #pragma once
 
 #include <chrono>
@@ -43,12 +43,12 @@ struct RecoverProgress {
 struct RecoverOptions {
   std::string directory;
   std::string path = {};    // only this file, under whatever name; empty: all
-  bool force = false;       // write over what somebody has changed since
+  bool force = false;       // write over what somebody else has changed since
   bool lost_nodes = false;  // with path: logs that other nodes have not brought in are lost
   bool consistent = false;  // up to the cut (cut.h); what lies behind it stays in the log
   bool dry_run = false;     // look, change nothing; locks nothing for longer than a moment
-  // With path: a copy of the file is made here, which must not exist, and gets what the logs hold. The file
-  // itself and its logs stay as they are, so that nothing is refused because somebody has changed the file.
+  // With path: a copy of the file is made here, where no file may be, and gets what the logs hold. The file
+  // itself and its logs stay as they are: so nothing is refused because somebody has changed the file.
   std::string to = {};
   std::chrono::milliseconds wait{0};  // at most, for jobs of the directory to end
   std::function<void(const RecoverProgress&)> progress = {};
@@ -83,7 +83,8 @@ struct FileOutcome {
   std::vector<DamagedSegment> damaged;  // hold records that were acknowledged and are lost; kept
   std::string message;                  // why kept
   std::string note;                     // what else there is to know
-  // Its ranks were on so many nodes, each with a log of its own; of these it is not in the file yet.
+  // Its ranks were on so many nodes, each with a log of its own. The logs of `waits_for` are not in the file
+  // yet.
   uint32_t nodes = 1;
   std::vector<Journal::WaitedFor> waits_for;
 };
@@ -115,13 +116,13 @@ struct RecoverReport {
   bool copied = false;      // RecoverOptions::to is there
   std::vector<JobOutcome> jobs;
   std::vector<UnfinishedRecovery> unfinished;  // but for those of `jobs`
-  // Nothing is left behind in the logs that a user might miss.
+  // Whether nothing that a user might miss is left behind in the logs.
   bool complete() const;
-  // Nothing is kept, refused or damaged here; what is missing is in the logs of other nodes.
+  // Whether nothing is kept, refused or damaged here: whatever is missing is in the logs of other nodes.
   bool complete_here() const;
 };
 
-// Errors: only what concerns the directory as a whole. What went wrong with a file is in its outcome.
+// An error concerns the directory as a whole. What went wrong with a file is in that file's outcome.
 Result<RecoverReport> recover(const RecoverOptions& options);
 
 // Before a file is opened for logging: replays what dead jobs left for it, so that no later recovery can

@@ -33,6 +33,7 @@ std::vector<Entry> undrained_entries(const FileInfo& file, bool consistent) {
   entries.reserve(file.undrained_records());
   for (uint32_t number = 0; number < file.segments.size(); number++) {
     const SegmentInfo& segment = file.segments[number];
+    PMIO_ASSERT(!consistent || file.cut.behind[number].size() >= segment.records);
     for (uint32_t i = segment.drained; i < segment.records; i++) {
       if (consistent && file.cut.behind[number][i]) continue;
       const LogRecord& record = segment.reader.record(i);
@@ -148,6 +149,7 @@ class ContestedWindow : public Window {
     for (Piece& piece : pieces_) piece.data = mine_.data();
     const size_t own = pieces_.size();
     for (const Entry& entry : found_) {
+      PMIO_ASSERT(entry.where < claims_.size());
       const Journal::Claim& claim = claims_[entry.where];
       add_pieces({claim.range, theirs_.data()}, claim.stamp, static_cast<uint32_t>(claim.rank), bytes,
                  &pieces_);

@@ -1,4 +1,4 @@
-// One run over the dead jobs of a log directory: what recover.h promises of them, for the files that are
+// One run over the dead jobs of a log directory: it does what recover.h promises, for the files that are
 // meant.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Selection {
   }
 };
 
-// names: of the jobs. only, if given: nothing is looked at of other files' segments.
+// names: of the jobs. only: if given, the segments of other files are not looked at.
 Result<RecoverReport> recover_in(const LogDirectory& parent, const std::vector<std::string>& names,
                                  const Selection& selection, const RecoverOptions& options,
                                  const FileIdentity* only);

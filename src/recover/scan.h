@@ -1,9 +1,8 @@
-// What is in a log directory: jobs, the files they wrote, how much of it is not in the files yet, and what is
-// damaged. Changes nothing. Every byte read is validated first (log/format.h); damage is part of the result,
-// not an error.
+// What is in a log directory: jobs, the files that they wrote, how much is not in the files yet, and what is
+// damaged. It changes nothing. Every byte is validated before it is used (log/format.h). Damage is part of
+// the result, not an error.
 //
-// Threads: any; the result belongs to the caller. Segments stay mapped for as long as their SegmentInfo
-// lives.
+// Threads: any; the result belongs to the caller. Segments stay mapped as long as their SegmentInfo lives.
 #pragma once
 
 #include <cstdint>
@@ -72,11 +71,11 @@ struct FileInfo {
   bool ledger_damaged = false;        // nobody knows what is in the file already
   std::vector<SegmentInfo> segments;  // in the order in which ties between stamps are broken: rank, age
   std::vector<LostSegment> lost_segments;
-  // The ledger knows them, and they are not there though some of the log is: records says how many of their
-  // records are in the file; whether there were more, and where, nothing tells.
+  // The ledger knows them, and they are not there although some of the log is. `records` says how many of
+  // their records are in the file. Nothing tells whether there were more, and where.
   std::vector<LostSegment> gone_segments;
   std::vector<ControlEvidence::Open> control_opens;
-  // Of a file whose ranks were on several nodes, of which this log is one's:
+  // If the ranks of the file were on several nodes, and this log is one node's:
   std::optional<NodePlace> nodes;
   bool of_nodes = false;      // there is such a note, or was one
   uint64_t cut_finished = 0;  // LedgerState::cut
@@ -90,9 +89,9 @@ struct FileInfo {
   uint64_t undrained_bytes() const;
   std::vector<uint32_t> ranks() const;  // that have records here, ascending
   bool damaged() const;                 // some segment is, or is lost
-  // A rank's log was there and is not, as far as anything tells.
+  // Whether some rank's log was there and is gone, as far as anything tells.
   bool misses_ranks() const;
-  // paths[0], or the device and inode where no segment tells a path.
+  // paths[0], or the device and inode if no segment tells a path.
   std::string name() const;
 };
 
@@ -108,17 +107,17 @@ struct JobInfo {
   std::vector<UnreadableSegment> unreadable;
 };
 
-// Of one job, whose state the caller knows. A running job's records are counted, its damage is not judged.
-// only, if given: segments of other files are skipped after a look at their header.
+// Scans one job, whose state the caller knows. The records of a running job are counted, and its damage is
+// not judged. only: if given, segments of other files are skipped after a look at their header.
 Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name, JobState state,
                          const FileIdentity* only = nullptr);
 
-// All jobs, oldest first. A directory that does not exist has none. access: not the caller's own directory.
-// May wait a moment for recover.lock (directory.h), never for a recovery.
+// Scans all jobs, oldest first. A directory that does not exist has none. access: it is not the caller's own
+// directory. It may wait a moment for recover.lock (directory.h), and never for a recovery.
 Result<std::vector<JobInfo>> scan(const std::string& directory);
 
-// Whether a segment holds no log: reserved and never formatted, or given back. Not one whose header has been
-// overwritten by zeros while records lie behind it.
+// Whether a segment holds no log: it was reserved and never formatted, or it was given back. A segment whose
+// header was overwritten by zeros, while records lie behind it, is none of these.
 bool is_free_segment(std::span<const std::byte> bytes);
 
 // Names of the job directories in a log directory.

@@ -1,5 +1,6 @@
-// Recoveries of a file that some nodes of its job have not come to, found by the journals beside it. For
-// those who ask on a node that has no log of the job: it has been recovered, or was never there, or is lost.
+// Recoveries of a file that some nodes of its job have not taken part in yet, found by the journals beside
+// the file. It is for questions on a node that has no log of the job, because the log was recovered, was
+// never there, or is lost.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace pmio {
 
-// Adds them to the report, but for those that it tells of already. give_up: those that nothing of the report
-// is kept of are ended: what the other nodes' logs held is lost. Where the file or its directory cannot be
-// looked at, there are none.
+// Adds them to the report, without those that it has already. give_up: ends those of which the report keeps
+// nothing: what the other nodes' logs held is lost. If the file or its directory cannot be looked at, there
+// are none.
 Status find_unfinished(const std::string& path, bool give_up, RecoverReport* report);
 
 }  // namespace pmio

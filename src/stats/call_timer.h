@@ -1,10 +1,10 @@
 // How long the calls of one kind took together, without a look at the clock in each.
 //
-// Timed are the first calls, those that are said to be slow (a new segment, waiting for room, a read from the
-// file), large ones, and of the others, which only copy a little, so many that the looks at the clock cost a
-// few percent. A call is met in proportion to what it is expected to cost; the rest is taken to be as fast,
-// relative to that. A sample that took very long, since the thread was not running, say, counts for itself
-// alone.
+// The first calls are timed, and so are large calls and those that are said to be slow: a new segment,
+// waiting for room, a read from the file. The others only copy a little. Of these so many are timed that the
+// looks at the clock cost a few percent. A call is chosen in proportion to its expected cost, and the rest
+// count as equally fast, relative to that. A sample that took very long, for example because the thread was
+// not running, counts for itself alone.
 //
 // Threads: one at a time. The fast path is a subtraction and a branch.
 #pragma once
@@ -18,10 +18,10 @@ namespace pmio {
 
 class CallTimer {
  public:
-  // Whether the end of a call of so many bytes will look at the clock: for who needs to know its beginning.
+  // Whether the end of a call of so many bytes will look at the clock: then its beginning must be known.
   bool due(uint64_t bytes) const { return left_ <= cost(bytes); }
 
-  // The call that goes on is timed for itself; from here on, if its beginning is not known.
+  // The current call is timed for itself: from here on, if its beginning is not known.
   void slow() {
     if (slow_) return;
     slow_ = true;
@@ -31,7 +31,7 @@ class CallTimer {
     start_ = left_ = 0;
   }
 
-  // A call has ended. begin_ns: on monotonic_ns's clock; may be 0 where it was not due.
+  // A call has ended. begin_ns: its beginning by monotonic_ns; may be 0 if it was not due.
   template <class Now>
   void done(uint64_t bytes, uint64_t begin_ns, Now now) {
     left_ -= cost(bytes);
@@ -41,7 +41,7 @@ class CallTimer {
   }
   void done(uint64_t bytes, uint64_t begin_ns) { done(bytes, begin_ns, monotonic_ns); }
 
-  // Of all calls so far: measured, and for those that were not, estimated.
+  // The time of all calls so far: measured, and estimated for those that were not timed.
   uint64_t total_ns() const {
     const double rest = static_cast<double>(spent_ + start_ - left_) - static_cast<double>(exact_cost_);
     const double estimated = samples_ == 0 ? 0 : rest * ns_per_cost_ / static_cast<double>(samples_);
@@ -55,7 +55,7 @@ class CallTimer {
   static constexpr uint64_t kFirst = 16;     // so many are timed in any case
   static constexpr uint64_t kNoSampleNs = 200'000;  // longer than any call that copies kBetween
 
-  // In eighths of the bytes that it copies.
+  // A call's cost: kLook, and an eighth for each byte that it copies.
   static int64_t cost(uint64_t bytes) { return kLook + static_cast<int64_t>(bytes / 8); }
 
   // Between a half and one and a half of kBetween. A linear congruential generator (Knuth, MMIX).
@@ -75,7 +75,7 @@ class CallTimer {
       samples_++;
       ns_per_cost_ += static_cast<double>(took) / static_cast<double>(cost);
     }
-    // One that was due, and slow, is no sample: then the next one is.
+    // A call that was due, and slow, is no sample. Then the next one is.
     const int64_t next = slow_ ? resume_ - cost : random_distance();
     spent_ += start_ - left_;
     start_ = left_ = exact_calls_ < kFirst || samples_ == 0 ? 1 : std::max<int64_t>(next, 1);

@@ -1,7 +1,7 @@
-// What a process counts and how long its phases took. Plain data, relaxed atomics: counting must not cost.
-// Time-to-log (append_ns, of which append_wait_ns for room, and direct_ns past the log) and time-to-file
-// (these, sync_ns and close_ns; drain_ns runs beside them) are always told apart. append_ns and read_ns:
-// call_timer.h.
+// What a process counts, and how long its phases took: plain data and relaxed atomics, because counting must
+// not cost. Time-to-log and time-to-file are always told apart. Time-to-log is append_ns, of which
+// append_wait_ns waits for room, and direct_ns past the log. Time-to-file is these, sync_ns and close_ns;
+// drain_ns runs beside them. append_ns and read_ns come from call_timer.h.
 #pragma once
 
 #include <atomic>
@@ -45,8 +45,9 @@ struct RunFacts {  // what a process says of itself in its statistics file
   uint64_t wall_ns = 0;            // since then
 };
 
-// Writes <log directory>/stats-<job id>/job.json where the job has no statistics yet, so that it is known of
-// one that is killed; keeps the newest 16 jobs'. By each process, when it joins the job.
+// Writes <log directory>/stats-<job id>/job.json if the job has no statistics yet, so that a job that is
+// killed is known, too. Keeps the statistics of the newest 16 jobs. Each process calls it when it joins the
+// job.
 Status announce_statistics(const std::string& log_directory, const RunFacts& facts);
 
 // Writes <log directory>/stats-<job id>/rank-<rank>.json. Level 1 of Cray's.

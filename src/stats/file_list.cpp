@@ -54,7 +54,7 @@ std::string FileList::told(size_t columns) const {
   return told == others.size() && line.size() <= columns ? line : lines;
 }
 
-// Each string behind its length and a space: a name may hold any byte.
+// Each string comes behind its length and a space, because a name may hold any byte.
 std::string FileList::packed() const {
   std::string text = std::to_string(more_) + " ";
   const auto put = [&text](const std::string& one) { text += std::to_string(one.size()) + " " + one; };

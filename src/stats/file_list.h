@@ -1,8 +1,8 @@
-// Which files were opened through MPI-IO, and why those that were not logged were not: by a process while it
-// runs, and of all ranks together for what is said at the end.
+// Which files were opened through MPI-IO, and why some of them were not logged: of a process while it runs,
+// and of all ranks together for the report at the end.
 //
-// A file that was logged and then handed on counts as one that was not. Only so many names are kept; the
-// others are counted, as often as they were opened. Threads: any for add; one at a time for the rest.
+// A file that was logged and then handed on counts as not logged. kMost names are kept; the others are
+// counted, as often as they were opened. Threads: any for add; one at a time for the rest.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class FileList {
   FileList() = default;
   FileList(const FileList& other) : reasons_(other.reasons_), more_(other.more_) {}
 
-  // reason: in a few words, why it is not logged; empty: it is. The first one counts.
+  // reason: in a few words, why the file is not logged; empty: it is logged. The first reason counts.
   void add(std::string_view path, std::string_view reason);
   void add(const FileList& other);
   // By path.
   const std::map<std::string, std::string, std::less<>>& reasons() const { return reasons_; }
   uint64_t more() const { return more_; }
 
-  // "3 files logged, 1 not: x.dat (atomic mode)"; several lines where that is too long for one of `columns`.
+  // "3 files logged, 1 not: x.dat (atomic mode)"; several lines if that is too long for one of `columns`.
   std::string told(size_t columns) const;
 
   // As a text that another rank can read.

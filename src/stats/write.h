@@ -1,4 +1,4 @@
-// What is in the statistics files, as text.
+// The contents of the statistics files, as text.
 #pragma once
 
 #include <nlohmann/json.hpp>

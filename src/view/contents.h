@@ -28,7 +28,7 @@ struct TypeContents {
   std::vector<MPI_Datatype> types;
 };
 
-// False where MPI can't tell; nothing is owned then.
+// False: MPI cannot tell; nothing is owned then.
 bool get_contents(MPI_Datatype type, TypeContents* contents);
 
 int get_combiner(MPI_Datatype type);

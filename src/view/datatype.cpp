@@ -26,7 +26,7 @@ class NamedTypes {
     }
   }
 
-  // nullptr where the table is full.
+  // nullptr: the table is full.
   const Holder* insert(MPI_Datatype type, Holder flat) {
     const LockGuard lock(mutex_);
     if (const Holder* existing = find(type)) return existing;
@@ -87,8 +87,8 @@ const Holder* cached_on(MPI_Datatype type) {
   return found != 0 ? cached : nullptr;
 }
 
-// Of threads that come with a new type at once, all get what the first has set: setting an attribute again
-// deletes it.
+// If several threads come with a new type at once, all get what the first has set: to set an attribute again
+// would delete it.
 const Holder* cache_on(MPI_Datatype type, Holder flat) {
   static const Holder none;
   static Mutex& mutex = *new Mutex;
@@ -100,7 +100,7 @@ const Holder* cache_on(MPI_Datatype type, Holder flat) {
   return &none;
 }
 
-// The cached result of a type, computed where there is none yet.
+// The cached result of a type. It is computed if there is none yet.
 const Holder* lookup(MPI_Datatype type) {
   static const Holder none;
   if (const Holder* named = named_types().find(type)) return named;

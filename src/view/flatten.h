@@ -1,4 +1,4 @@
-// From a datatype's constructor calls to its byte pattern. Not for callers: flatten() in datatype.h caches.
+// From a datatype's constructor calls to its byte pattern. Callers use flatten() in datatype.h, which caches.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace pmio {
 
-// Parts of one tile, in data-stream order. Adding beyond kMaxParts, or beyond int64_t, sets `failed`.
+// The parts of one tile, in data-stream order. More than kMaxParts, or an offset beyond int64_t, sets
+// `failed`.
 class PartList {
  public:
   // `count` copies of child, the i-th moved by displacement + i * distance.
@@ -27,7 +28,7 @@ class PartList {
   bool failed_ = false;
 };
 
-// Flattens one datatype. Parts of it that occur more than once are flattened once.
+// Flattens one datatype. Types in it that occur more than once are flattened once.
 class Flattener {
  public:
   Flattener() = default;
@@ -35,7 +36,8 @@ class Flattener {
   Flattener& operator=(const Flattener&) = delete;
   ~Flattener();
 
-  // nullptr: more than kMaxParts parts, sizes beyond int64_t, or a constructor that pmio doesn't know.
+  // nullptr: there are more than kMaxParts parts, sizes beyond int64_t, or a constructor that pmio does not
+  // know.
   std::shared_ptr<const FlatType> flatten(MPI_Datatype type);
 
  private:

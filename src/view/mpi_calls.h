@@ -1,6 +1,6 @@
 // The MPI functions that the view calls, as pointers that are found at run time.
 //
-// Threads: bind once, before any other use; read-only afterwards.
+// Threads: they are bound once, before any other use, and only read afterwards.
 #pragma once
 
 #include "view/mpi_compat.h"
@@ -31,11 +31,11 @@ namespace pmio {
 struct MpiCalls {
 #define PMIO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   PMIO_VIEW_MPI_CALLS(PMIO_DECLARE)
-  PMIO_VIEW_MPI_CALLS_LARGE(PMIO_DECLARE)  // nullptr where the library at run time is older than mpi.h
+  PMIO_VIEW_MPI_CALLS_LARGE(PMIO_DECLARE)  // nullptr: the library at run time is older than mpi.h
 #undef PMIO_DECLARE
 };
 
-// Fills the table; false where a function is missing (the large ones may be). `lookup` is kept for
+// Fills the table. False: a function is missing; the large ones may be missing. `lookup` is kept for
 // mpi_symbol().
 bool bind_mpi_calls(void* (*lookup)(const char* symbol));
 const MpiCalls& mpi_calls();

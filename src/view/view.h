@@ -1,7 +1,7 @@
 // A file view: displacement, etype and filetype, as byte patterns.
 //
-// Owns what it needs: the program may free its datatypes. Threads: immutable once made. Offsets are counted
-// as MPI does, in etypes from the view's start; file offsets are bytes from the start of the file.
+// It owns what it needs: the program may free its datatypes. Threads: immutable when it is made. Offsets are
+// counted as MPI does, in etypes from the view's start; file offsets are bytes from the start of the file.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,31 @@ struct FileView {
   std::shared_ptr<const FlatType> filetype;
   std::string datarep = "native";
 
-  // invalid: a negative displacement, or a filetype that is not made of etypes. unsupported: what pmio must
-  // hand on to the MPI below: a data representation other than native, a type that can't be flattened, an
-  // etype without bytes, a filetype whose bytes overlap or don't ascend. Of a filetype whose tiles overlap
-  // (HDF5 builds such for one use of it) the view is the first tile. Cheap for types seen before.
+  // Errors: invalid: a negative displacement, or a filetype that is not made of etypes. unsupported: pmio
+  // must hand the calls on to the MPI below, because of a data representation other than native, a type that
+  // cannot be flattened, an etype without bytes, or a filetype whose bytes overlap or do not ascend. If the
+  // tiles of a filetype overlap (HDF5 builds such for one use of it), the view is the first tile. It is cheap
+  // for types that were seen before.
   static Result<FileView> make(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype,
                                const std::string& datarep = "native");
   // The view of a file that has just been opened: bytes.
   static Result<FileView> bytes();
 
   uint64_t etype_size() const { return etype->size; }
-  // Whether `bytes` data bytes from etype_offset on lie in the view and below 2^63. Check before the
-  // following three. With a limit: false also where the end of their last tile, which may be a hole, lies
-  // behind it.
+  // Whether `bytes` data bytes from etype_offset on lie in the view and below 2^63. It is checked before the
+  // following three. With a limit it is false, too, if the end of their last tile, which may be a hole, lies
+  // behind the limit.
   bool reaches(int64_t etype_offset, uint64_t bytes, int64_t limit = INT64_MAX) const;
   // What MPI_File_get_byte_offset returns: the file offset of the first byte at or after etype_offset.
   int64_t byte_offset(int64_t etype_offset) const { return cursor(etype_offset).offset(); }
-  // Valid as long as this view.
+  // The cursor is valid as long as this view.
   PatternCursor cursor(int64_t etype_offset) const;
-  // One past the last file byte of a transfer; the byte offset where bytes == 0.
+  // One past the last file byte of a transfer; the byte offset if bytes == 0.
   int64_t end_offset(int64_t etype_offset, uint64_t bytes) const;
 
-  // Whole etypes in so many data bytes.
+  // The number of whole etypes in so many data bytes.
   uint64_t etypes_in(uint64_t bytes) const { return bytes / etype->size; }
-  // Data bytes of the view that lie before file_offset.
+  // The number of the view's data bytes that lie before file_offset.
   uint64_t bytes_before(int64_t file_offset) const;
   // The etype offset that MPI_SEEK_END counts from in a file of file_size bytes: past every etype that has
   // begun.
