@@ -13,9 +13,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "job/capacity.h"
 #include "log/format.h"
 #include "medium/registry.h"
-#include "node/capacity.h"
 #include "recover/scan.h"
 #include "report_format.h"
 #include "settings.h"

@@ -12,7 +12,7 @@
 
 #include "cluster/connection_pool.h"
 #include "cluster/service.h"
-#include "node/neighbours.h"
+#include "span/neighbours.h"
 
 namespace pmio {
 

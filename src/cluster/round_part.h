@@ -12,7 +12,7 @@
 #include "cluster/leaders.h"
 #include "cluster/window_queue.h"
 #include "node/job.h"
-#include "node/node_round.h"
+#include "span/node_round.h"
 
 namespace pmio {
 

@@ -5,6 +5,8 @@
 #include <future>
 #include <system_error>
 
+#include "span/spanning.h"
+
 namespace pmio {
 
 static Status no_thread(const std::system_error& failure) {
@@ -134,7 +136,7 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
       return {};
     case Request::discard: {
       const auto open = job_.find_number(file);
-      return open != nullptr ? open->discard_here() : Status();
+      return open != nullptr ? Spanning::of(*open).discard_here() : Status();
     }
     case Request::alive:
     case Request::drain:
@@ -154,15 +156,16 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   const std::shared_ptr<File> file = job_.find_number(number);
   AskAnswer mine{};
   if (file != nullptr) {
+    Spanning& reach = Spanning::of(*file);
     bool undrained = false;
-    PMIO_TRY(file->answer(question.upto, ranges, purpose, &undrained));
+    PMIO_TRY(reach.answer(question.upto, ranges, purpose, &undrained));
     mine.undrained = undrained;
-    mine.clock = file->clock();
+    mine.clock = reach.clock();
     if (purpose != Neighbours::Purpose::log) {
       const auto size = file->size_bytes_here();
       if (!size.ok()) return size.status();
       mine.end = size.value();
-      mine.synced = file->writes_synced();
+      mine.synced = reach.writes_synced();
     }
   }
   answer->put(mine);
@@ -178,11 +181,12 @@ Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter
   uint64_t synced = 0;
   std::vector<Vector> held;
   if (file != nullptr) {
-    PMIO_TRY(file->survey(question.calls, question.bytes, &held, &complete));
+    Spanning& reach = Spanning::of(*file);
+    PMIO_TRY(reach.survey(question.calls, question.bytes, &held, &complete));
     const auto size = file->size_bytes_here();
     if (!size.ok()) return size.status();
     end = size.value();
-    synced = file->writes_synced();
+    synced = reach.writes_synced();
   }
   if (!complete) held.clear();
   answer->put(SurveyAnswer{complete, end, synced}).put_list(std::span<const Vector>(held));
@@ -191,12 +195,15 @@ Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter
 
 Status Service::answer_poll(uint64_t number, MessageWriter* answer) {
   const std::shared_ptr<File> file = job_.find_number(number);
-  if (file != nullptr && file->some_rank_died())
-    return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
-  // If no rank of the node has the file open any more, the file holds nobody up.
-  answer->put(file == nullptr ? PollAnswer{UINT64_MAX, 0, 0, 0}
-                              : PollAnswer{file->calls_finished_here(), file->calls_begun_here(),
-                                           file->clock(), !file->all_drained_here()});
+  if (file == nullptr) {
+    // If no rank of the node has the file open any more, the file holds nobody up.
+    answer->put(PollAnswer{UINT64_MAX, 0, 0, 0});
+    return {};
+  }
+  const Spanning& reach = Spanning::of(*file);
+  if (reach.some_rank_died()) return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
+  answer->put(PollAnswer{reach.calls_finished_here(), reach.calls_begun_here(), reach.clock(),
+                         !reach.all_drained_here()});
   return {};
 }
 

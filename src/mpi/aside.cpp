@@ -120,7 +120,7 @@ Outcome drain_before_library_call(Handle& handle, bool will_write, bool collecti
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   const std::shared_ptr<File> file = logged_file(handle);
   if (!file) return std::nullopt;
-  const Status drained = file->drain_all_nodes(will_write);
+  const Status drained = file->drain(will_write ? DrainScope::for_library_write : DrainScope::for_library);
   if (will_write) file->forget_cache();
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);

@@ -9,6 +9,7 @@
 #include "mpi/close.h"
 #include "mpi/next_functions.h"
 #include "mpi/preallocate.h"
+#include "span/spanning.h"
 
 namespace pmio {
 namespace {
@@ -30,7 +31,7 @@ Status write_from_device(Handle& handle, int64_t etype_offset, const Memory& mem
     PMIO_TRY(memory.fetch(from, stage.get(), bytes));
     PatternCursor staged(byte_stream(), 0, 0);
     call.goes_on = left > bytes;
-    PMIO_TRY(independent ? handle.file->write_independent(to, staged, stage.get(), bytes, call)
+    PMIO_TRY(independent ? Spanning::of(*handle.file).write_independent(to, staged, stage.get(), bytes, call)
                          : handle.file->append(to, staged, stage.get(), bytes, call));
     left -= bytes;
   }
@@ -54,7 +55,7 @@ Status read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory
 }
 
 void say_what_is_used_up(Handle& handle) {
-  if (handle.file->has_used_up_stamps())
+  if (Spanning::of(*handle.file).has_used_up_stamps())
     complain_once(
         "'" + handle.path +
         "' has been written independently 4,294,967,295 times since it was opened; on this node such "
@@ -63,7 +64,8 @@ void say_what_is_used_up(Handle& handle) {
 
 Status write_independent(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
   PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
-  Status written = handle.file->write_independent(to, from, memory.base(), memory.bytes(), call);
+  Status written =
+      Spanning::of(*handle.file).write_independent(to, from, memory.base(), memory.bytes(), call);
   say_what_is_used_up(handle);
   return written;
 }
@@ -87,17 +89,18 @@ class LogEngine final : public Engine {
   class Turn {
    public:
     Turn(Handle& handle, const Call& call)
-        : file_(call.is_collective_write() && handle.file->spans_nodes() ? handle.file.get() : nullptr) {
-      if (file_ != nullptr) file_->begin_call(call.may_wait);
+        : reach_(call.is_collective_write() && handle.file->spans_nodes() ? &Spanning::of(*handle.file)
+                                                                          : nullptr) {
+      if (reach_ != nullptr) reach_->begin_call(call.may_wait);
     }
     ~Turn() {
-      if (file_ != nullptr) file_->end_call();
+      if (reach_ != nullptr) reach_->end_call();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
-    File* file_;
+    Spanning* reach_;
   };
 
   Status write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {

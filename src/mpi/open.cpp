@@ -55,7 +55,8 @@ std::shared_ptr<File> logged_under(const std::string& path) {
 void complete_for_append(const std::string& path) {
   const std::shared_ptr<File> file = logged_to(path);
   if (file == nullptr || !file->ever_logged()) return;
-  if (const Status status = file->drain_all_nodes(false); !status.ok()) complain_once(status.message());
+  if (const Status status = file->drain(DrainScope::for_library); !status.ok())
+    complain_once(status.message());
 }
 
 // What the library has an error for before it meets the other ranks, which may be waiting for this one there.
@@ -150,7 +151,7 @@ int file_close(MPI_File* fh) {
 int file_delete(const char* filename, MPI_Info info) {
   const std::shared_ptr<File> file = filename == nullptr ? nullptr : logged_under(absolute_path(filename));
   // Those who have it open go on with the file, where they find what is drained now.
-  Status status = file ? file->drain_all_nodes(true) : Status();
+  Status status = file ? file->drain(DrainScope::for_library_write) : Status();
   const int code = next_functions.File_delete.next()(filename, info);
   // Nor may it be replayed.
   if (!status.ok() && code == MPI_SUCCESS) status = file->discard();

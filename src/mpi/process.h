@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "cluster/cluster.h"
+#include "job/rendezvous.h"
 #include "mpi/hints.h"
 #include "node/job.h"
-#include "node/rendezvous.h"
 #include "stats/counters.h"
 #include "view/mpi_compat.h"
 

@@ -16,6 +16,7 @@
 #include "mpi/process.h"
 #include "node/control.h"
 #include "recover/recover.h"
+#include "span/spanning.h"
 
 namespace pmio {
 namespace {
@@ -86,7 +87,7 @@ Attempt cannot(std::string why_not, Status misconfigured = {}) {
 bool can_span_nodes(const Handle& handle, File& file) {
   if (!handle.can_write() && !file.has_other_handles()) {
     file.target().forget_cached(0, 0);  // of what others wrote before, it sees all
-    return file.has_rested();
+    return Spanning::of(file).has_rested();
   }
   if (Process::instance().threads_at_once() && file.has_other_handles()) return false;
   return !handed_on(file.identity());
@@ -104,7 +105,7 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   options.path = handle.path;
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
-  options.neighbours = cluster;
+  if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());
   Candidate file(std::move(opened).value());
@@ -165,24 +166,25 @@ OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const A
   OpenedFile& file = said.file.emplace();
   file.size_bytes = mine.size_bytes;
   file.mark = static_cast<int64_t>((identity.inode ^ identity.birth_ns) & INT64_MAX);
-  file.file_number = static_cast<int64_t>(mine.file->number());
+  file.file_number = static_cast<int64_t>(mine.file->reach().number());
   if (cluster == nullptr) return said;
-  file.last_call = static_cast<int64_t>(mine.file->last_call());
-  file.cut = static_cast<int64_t>(mine.file->cut());
-  file.finished_cut = static_cast<int64_t>(mine.file->finished_cut());
+  const Spanning& reach = Spanning::of(*mine.file);
+  file.last_call = static_cast<int64_t>(reach.last_call());
+  file.cut = static_cast<int64_t>(reach.horizon());
+  file.finished_cut = static_cast<int64_t>(reach.finished_horizon());
   return said;
 }
 
 // Collective: tells the file where its calls stand, as the ranks have agreed. False, on all ranks: one of
 // them cannot note it.
 bool all_join_nodes(File& file, const Agreement& all, const Opening& ranks) {
-  File::Agreed agreed{};
+  Spanning::Agreed agreed{};
   agreed.number = static_cast<uint64_t>(all.file_number());
   agreed.last_call = static_cast<uint64_t>(all.last_call());
-  agreed.cut = static_cast<uint64_t>(all.cut());
-  agreed.finished_cut = static_cast<uint64_t>(all.finished_cut());
+  agreed.horizon = static_cast<uint64_t>(all.cut());
+  agreed.finished_horizon = static_cast<uint64_t>(all.finished_cut());
   agreed.size = static_cast<uint64_t>(all.size_bytes());
-  const Status joined = file.join_nodes(agreed);
+  const Status joined = Spanning::of(file).join_nodes(agreed);
   if (!joined.ok()) complain_once(joined.message() + "; the program runs on without the log");
   return ranks.on_all_ranks(joined.ok());
 }

@@ -7,7 +7,8 @@
 #include "base/biased_mutex.h"
 #include "base/clock.h"
 #include "base/quiet_thread.h"
-#include "node/file_impl.h"
+#include "node/file_parts.h"
+#include "node/job_impl.h"
 
 namespace pmio {
 
@@ -15,7 +16,7 @@ constexpr auto kTick = std::chrono::milliseconds(10);
 constexpr uint64_t kIdleNs = 40'000'000;      // a file that nobody appends to for so long is drained
 constexpr uint64_t kRetryNs = 1'000'000'000;  // after a failed drain
 
-Background::Background(Job::Impl* job) : job_(job), thread_([this] { loop(); }) {}
+Background::Background(Job::Impl& job) : job_(job), thread_([this] { loop(); }) {}
 
 Background::~Background() {
   {
@@ -44,7 +45,7 @@ void Background::loop() {
     }
     BiasedMutex::prepare();  // not before the first look: a job that is over by then would wait for it
     try {
-      if (job_->ending->is_asked()) job_->ending->serve();
+      if (job_.ending.is_asked()) job_.ending.serve();
       look();
     } catch (const std::bad_alloc&) {
       // Whoever closes the file tells of it.
@@ -52,9 +53,10 @@ void Background::loop() {
   }
 }
 
-uint32_t Job::Impl::with_segment(const std::vector<std::shared_ptr<File>>& these) const {
-  return static_cast<uint32_t>(std::count_if(these.begin(), these.end(), [](const auto& file) {
-    const RankCell& cell = *file->impl_->cell;
+// How many of the files have a segment of this rank.
+static uint32_t with_segment(const std::vector<std::shared_ptr<File>>& files) {
+  return static_cast<uint32_t>(std::count_if(files.begin(), files.end(), [](const auto& file) {
+    const RankCell& cell = *file->parts().shared.cell;
     const SegmentCell* end = cell.segments + cell.cells.load(std::memory_order_acquire);
     return std::any_of(cell.segments, end, [](const SegmentCell& segment) {
       return segment.salt.load(std::memory_order_relaxed) != 0;
@@ -63,32 +65,34 @@ uint32_t Job::Impl::with_segment(const std::vector<std::shared_ptr<File>>& these
 }
 
 void Background::look() {
-  const bool is_lost = job_->lost_log->look_now_and_then(monotonic_ns());
-  if (is_lost) job_->lost_log->give_up();
-  const bool is_short = job_->pool->with_memory() > 0 && job_->memory_watch->is_short(monotonic_ns());
-  if (is_short) job_->shrink_log();
-  auto open_now = job_->open_files();
+  const bool is_lost = job_.lost_log.look_now_and_then(monotonic_ns());
+  if (is_lost) job_.lost_log.give_up();
+  const bool is_short = job_.member->pool().with_memory() > 0 && job_.memory_watch.is_short(monotonic_ns());
+  if (is_short) job_.shrink_log();
+  auto open_now = job_.files.open_files();
   if (open_now.empty()) return;
-  const auto tables = static_cast<uint32_t>(std::count_if(
-      open_now.begin(), open_now.end(), [](const auto& file) { return file->has_table_only(); }));
+  const auto tables =
+      static_cast<uint32_t>(std::count_if(open_now.begin(), open_now.end(), [](const auto& file) {
+        return file->parts().appender.has_table_only();
+      }));
   // The first segment of each file may never be full.
-  const uint32_t first = std::max(job_->with_segment(open_now), tables + 1);
+  const uint32_t first = std::max(with_segment(open_now), tables + 1);
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = is_short || is_lost ? 0 : job_->pool->wanted_ahead(first - 1);
-  while (job_->pool->free() < ahead && job_->recycle_resting()) {
+  const uint32_t ahead = is_short || is_lost ? 0 : job_.member->pool().wanted_ahead(first - 1);
+  while (job_.member->pool().free() < ahead && job_.files.recycle_resting()) {
   }
-  job_->pool->prefault(ahead);
-  const uint32_t used = job_->pool->in_use(), resting = job_->resting_segments();
-  const bool filling = is_short || is_lost || job_->pool->has_lacked_room() ||
-                       (used - std::min(used, resting)) * 2 > job_->pool->limit();
+  job_.member->pool().prefault(ahead);
+  const uint32_t used = job_.member->pool().in_use(), resting = job_.files.resting_segments();
+  const bool filling = is_short || is_lost || job_.member->pool().has_lacked_room() ||
+                       (used - std::min(used, resting)) * 2 > job_.member->pool().limit();
   for (const auto& known : files) {
     if (const auto file = known.lock())
-      file->background_drain(filling, {kIdleNs, kRetryNs, job_->options.max_age_ns});
+      file->background_drain(filling, {kIdleNs, kRetryNs, job_.member->options().max_age_ns});
   }
-  if (is_short) job_->shrink_log();
-  if (is_lost) job_->lost_log->give_memory_back();
+  if (is_short) job_.shrink_log();
+  if (is_lost) job_.lost_log.give_memory_back();
 }
 
 }  // namespace pmio

@@ -12,7 +12,7 @@ namespace pmio {
 
 class Background {
  public:
-  explicit Background(Job::Impl* job);
+  explicit Background(Job::Impl& job);
   ~Background();  // joins
   // A segment has been taken, or a file opened: look at once.
   void wake();
@@ -20,7 +20,7 @@ class Background {
  private:
   void loop();
   void look();
-  Job::Impl* job_;
+  Job::Impl& job_;
   std::mutex mutex_;
   std::condition_variable condition_;
   bool stop_ = false;

@@ -15,21 +15,12 @@ namespace pmio {
 
 size_t control_bytes(uint32_t ranks) { return sizeof(FileControl) + ranks * sizeof(RankCell); }
 
-void init_shared_mutex(pthread_mutex_t* mutex) {
-  pthread_mutexattr_t attributes;
-  PMIO_ASSERT(pthread_mutexattr_init(&attributes) == 0);
-  PMIO_ASSERT(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0);
-  PMIO_ASSERT(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0);
-  PMIO_ASSERT(pthread_mutex_init(mutex, &attributes) == 0);
-  pthread_mutexattr_destroy(&attributes);
-}
-
 void init_control(FileControl* control, uint32_t ranks, const FileIdentity& target) {
   control->boot = this_boot();
   control->target = target;
   control->ranks = ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
-  control->cut = UINT64_MAX;
+  control->horizon = UINT64_MAX;
   control->known_size = UINT64_MAX;
   init_shared_mutex(&control->drain_mutex);
   init_shared_mutex(&control->index_mutex);
@@ -41,28 +32,6 @@ void init_control(FileControl* control, uint32_t ranks, const FileIdentity& targ
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
   // Last: it says that the rest is there.
   std::atomic_ref<uint64_t>(control->magic).store(kControlMagic, std::memory_order_release);
-}
-
-RobustLock::RobustLock(pthread_mutex_t& mutex) : mutex_(mutex) { take(pthread_mutex_lock(&mutex_)); }
-
-RobustLock::RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t /*tag*/) : mutex_(mutex) {
-  take(pthread_mutex_trylock(&mutex_));
-}
-
-RobustLock::~RobustLock() {
-  if (held_) unlock();
-}
-
-void RobustLock::unlock() {
-  PMIO_ASSERT(pthread_mutex_unlock(&mutex_) == 0);
-  held_ = false;
-}
-
-void RobustLock::take(int result) {
-  if (result == EBUSY) return;
-  if (result == EOWNERDEAD) result = pthread_mutex_consistent(&mutex_);
-  PMIO_ASSERT(result == 0);
-  held_ = true;
 }
 
 std::string file_key(const FileIdentity& identity) {
@@ -123,8 +92,8 @@ bool has_undrained(const FileControl& control) {
 }
 
 uint64_t newest_drained(const FileControl& control) {
-  const uint64_t cut = control.cut.load(std::memory_order_acquire);
-  return cut == UINT64_MAX ? monotonic_ns() : cut;
+  const uint64_t horizon = control.horizon.load(std::memory_order_acquire);
+  return horizon == UINT64_MAX ? monotonic_ns() : horizon;
 }
 
 void conceal_upto(FileControl& control, uint64_t stamp) {

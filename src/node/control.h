@@ -14,7 +14,7 @@
 //   from
 //     before it looks at the round until its last write is done. So a leader knows when nobody writes any
 //     more, whoever died.
-//   cut, stale: the holder of index_mutex.
+//   horizon, stale: the holder of index_mutex.
 // What becomes visible in which order: an owner stores data and records, then `published`, then `appended`,
 // each with release; who reads one of these with acquire sees the records. A cell is attached by storing
 // `salt` last and detached under index_mutex after `floor` has been raised to its max_stamp.
@@ -25,21 +25,20 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/robust_lock.h"
 #include "base/status.h"
+#include "job/pool.h"
 #include "log/format.h"
 #include "log/target_mark.h"
 #include "medium/medium.h"
 #include "node/leases.h"
-#include "node/synced_elsewhere.h"
+#include "node/remote_syncs.h"
 #include "node/unsynced.h"
 
 namespace pmio {
 
-constexpr uint32_t kMaxSegments = 256;            // of one rank in one file
-constexpr uint32_t kMaxSlots = 4 * kMaxSegments;  // of one rank
 constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
@@ -168,7 +167,7 @@ struct FileControl {
   std::atomic<uint64_t> floor;  // drained records with a stamp <= floor are not served from the log any more
   // Records with a later stamp may be neither merged nor drained yet: other nodes may hold older ones.
   // UINT64_MAX where all ranks are on one node, and stamps are times.
-  std::atomic<uint64_t> cut;
+  std::atomic<uint64_t> horizon;
   // 1 from the moment that a round's records count as drained here until they do so on all nodes. Meanwhile
   // no segment may be reused, and who asks is told that they are not drained.
   std::atomic<uint32_t> closing;
@@ -191,7 +190,7 @@ struct FileControl {
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint64_t> foreign_leases;
   std::atomic<uint64_t> writes_past_log;  // by ranks of this node; counted behind each
-  SyncedElsewhere synced_elsewhere;
+  RemoteSyncs remote_syncs;
   std::atomic<uint64_t> clock;
   std::atomic<uint32_t> stale_count;
   StaleWindow stale[kMaxStale];
@@ -212,31 +211,9 @@ struct FileControl {
   RankCell cells[];  // ranks of them
 };
 
-// Robust and process-shared, for RobustLock.
-void init_shared_mutex(pthread_mutex_t* mutex);
-
 size_t control_bytes(uint32_t ranks);
 // Initialises memory that is zeroed, or what somebody who died has left of that.
 void init_control(FileControl* control, uint32_t ranks, const FileIdentity& target = {});
-
-// Holds a robust mutex. If its last holder died, the protected state is as that holder left it: every step
-// under these mutexes publishes its result with its last store, so it is consistent and the lock is simply
-// taken over.
-class RobustLock {
- public:
-  explicit RobustLock(pthread_mutex_t& mutex);
-  RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t tag);
-  ~RobustLock();
-  RobustLock(const RobustLock&) = delete;
-  RobustLock& operator=(const RobustLock&) = delete;
-  bool held() const { return held_; }
-  void unlock();
-
- private:
-  void take(int result);
-  pthread_mutex_t& mutex_;
-  bool held_ = false;
-};
 
 // "<device>-<inode>" in hexadecimal: how a file is named inside the job's directory.
 std::string file_key(const FileIdentity& identity);

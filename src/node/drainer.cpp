@@ -249,7 +249,8 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   LedgerState state;
   state.target = parts_.identity;
   state.entries = marks;
-  if (const uint64_t cut = control->cut.load(std::memory_order_relaxed); cut != UINT64_MAX) state.cut = cut;
+  if (const uint64_t cut = control->horizon.load(std::memory_order_relaxed); cut != UINT64_MAX)
+    state.cut = cut;
   // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
   // recovery knows that it needs nothing from it.
   PMIO_TRY(parts_.ledger->update(state));

@@ -67,15 +67,20 @@ class Drainer {
   // Some local process that has the file open is gone.
   bool some_rank_died() const;
 
+  // For who leads a round itself; drain_mutex is held.
+  // Takes all that the round is to bring into the file. write: others may help.
+  Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
+  // All of it is in the file: it is drained, durably known.
+  Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);
+  // After a failure, of a round that began when `knew` told whether the log was known to be lost.
+  bool is_worth_another_try(const Status& failure, bool knew) const;
+
  private:
-  friend class NodeRound;
   struct Work;  // the round as this process sees it
   Status lead(bool write);
   void settle_mark(bool ahead);
   void look_for_others();
-  Status begin_round(bool write, FileIndex::Leftover* leftover, std::vector<LedgerEntry>* marks);
   Status write_round(FileIndex::Leftover& leftover);
-  Status finish_round(const std::vector<LedgerEntry>& marks, const FileIndex::Leftover& leftover);
   void count_last_round_locked();
   void count_round_locked(const std::vector<LedgerEntry>& marks);
   bool help();
@@ -87,7 +92,6 @@ class Drainer {
   bool write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status);
   void stop_helpers();
   std::optional<uint32_t> out_of_reach() const;
-  bool is_worth_another_try(const Status& failure, bool knew) const;
   bool all_drained(const std::vector<uint64_t>& wanted) const;
 
   Parts parts_;

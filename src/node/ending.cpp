@@ -10,7 +10,8 @@
 #include <system_error>
 
 #include "base/clock.h"
-#include "node/file_impl.h"
+#include "node/file_parts.h"
+#include "node/job_impl.h"
 
 namespace pmio {
 
@@ -24,12 +25,12 @@ static std::string advice(const std::string& log_directory) {
 
 Ending::Ending(Job::Impl& job)
     : job_(job),
-      mark_(job.directory + "/" + kKeepMark),
+      mark_(job.member->directory() + "/" + kKeepMark),
       stuck_(
           "pmio: the file system takes nothing any more, and the program ends: what is not in its files yet "
           "is in "
           "the log " +
-          job.directory + "; " + advice(job.options.directory)) {}
+          job.member->directory() + "; " + advice(job.member->options().directory)) {}
 
 Ending::~Ending() {
   if (thread_.joinable()) thread_.join();
@@ -37,7 +38,7 @@ Ending::~Ending() {
 
 // As this process sees it.
 uint64_t Ending::progress() const {
-  const Counters& counters = job_.counters;
+  const Counters& counters = job_.member->counters();
   return counters.drain_windows.load(std::memory_order_relaxed) +
          counters.drain_bytes.load(std::memory_order_relaxed) +
          counters.drain_rounds.load(std::memory_order_relaxed);
@@ -79,7 +80,7 @@ void Ending::say_stuck() const {
 }
 
 void Ending::serve() {
-  Files files = job_.open_files();
+  Files files = job_.files.open_files();
   Status drained = drain(files);
   // What another thread has logged meanwhile.
   for (int tries = 0; drained.ok() && !close_log(files) && tries < kMostTries; tries++) {
@@ -87,13 +88,13 @@ void Ending::serve() {
     drained = drain(files);
   }
   say_left(files, drained);
-  for (const auto& file : files) file->impl_->add_up(false);
-  const bool all_drained = std::all_of(files.begin(), files.end(),
-                                       [](const auto& file) { return file->impl_->is_drained_here(); });
+  for (const auto& file : files) file->parts().add_up(false);
+  const bool all_drained =
+      std::all_of(files.begin(), files.end(), [](const auto& file) { return file->reach().is_drained(); });
   files.clear();
   // Where another process has it, this may end the lock that says that this one lives, which has nothing in
   // the log any more.
-  if (all_drained) job_.remove_if_last();
+  if (all_drained) job_.member->remove_if_last();
   state_.store(State::served, std::memory_order_release);
 }
 
@@ -103,7 +104,7 @@ Status Ending::drain(const Files& files) const {
   Status first;
   for (const auto& file : files) {
     if (file->target().access() == TargetFile::Access::read_only) continue;
-    const Status status = file->spans_nodes() ? file->impl_->drain_what_can_be() : file->drain();
+    const Status status = file->drain(DrainScope::possible);
     if (first.ok()) first = status;
   }
   return first;
@@ -112,24 +113,25 @@ Status Ending::drain(const Files& files) const {
 // What is written from now on, by another thread or a destructor that comes later, goes to the files. False:
 // something has been logged, or is just being logged.
 bool Ending::close_log(const Files& files) const {
-  job_.past_log.store(true, std::memory_order_seq_cst);
+  job_.member->go_past_log();
   return std::all_of(files.begin(), files.end(), [](const auto& file) {
-    std::unique_lock lock(file->impl_->append_mutex, std::try_to_lock);
+    Appender& appender = file->parts().appender;
+    std::unique_lock lock(appender.mutex, std::try_to_lock);
     if (!lock.owns_lock()) return false;
-    file->impl_->seal();
-    return file->impl_->is_drained_here();
+    appender.seal();
+    return file->reach().is_drained();
   });
 }
 
 void Ending::say_left(const Files& files, const Status& why) const {
   std::string text;
   for (const auto& file : files) {
-    if (file->impl_->is_drained_here()) continue;
-    text += "pmio: " + std::to_string(file->impl_->undrained_bytes()) + " bytes of " + file->impl_->path +
-            " are not in the file, " +
-            (job_.lost_log->is_known() ? "and lost" : "but in the log " + job_.directory) +
+    if (file->reach().is_drained()) continue;
+    text += "pmio: " + std::to_string(file->parts().shared.undrained_bytes()) + " bytes of " +
+            file->parts().shared.path + " are not in the file, " +
+            (job_.lost_log.is_known() ? "and lost" : "but in the log " + job_.member->directory()) +
             (why.ok() ? "" : ": " + why.message()) +
-            (job_.lost_log->is_known() ? "\n" : "; " + advice(job_.options.directory));
+            (job_.lost_log.is_known() ? "\n" : "; " + advice(job_.member->options().directory));
   }
   if (!text.empty() && first_to_say()) std::fputs(text.c_str(), stderr);
 }

@@ -4,323 +4,256 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "node/background.h"
-#include "node/file_impl.h"
+#include "node/alone.h"
+#include "node/file_parts.h"
+#include "node/job_impl.h"
 
 namespace pmio {
 
-File::File() : impl_(std::make_unique<Impl>()) {}
-
-File::~File() = default;
-
-template <class Mutex>
-static std::unique_lock<Mutex> lock_of(Mutex& mutex, bool waits) {
-  return waits ? std::unique_lock(mutex) : std::unique_lock(mutex, std::try_to_lock);
+FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity& identity,
+                     const ReachMaker& reach_maker)
+    : logged_end(shared, static_cast<bool>(reach_maker)),
+      reach(reach_maker ? reach_maker(*this) : std::make_unique<Alone>(*this)),
+      direct_writer(shared, *reach, logged_end),
+      appender(shared, *reach, logged_end, direct_writer),
+      reader(shared, *reach, logged_end) {
+  shared.job = &job;
+  shared.key = key;
+  shared.identity = identity;
 }
 
-void File::Impl::add_up(bool waits) {
-  Counters& all = job->counters;
-  if (const auto lock = lock_of(append_mutex, waits)) {
-    const AppendTally tally = std::exchange(appends, {});
-    count(all.append_calls, tally.calls);
-    count(all.append_bytes, tally.bytes);
-    count(all.append_records, tally.records);
-    count(all.collective_writes, tally.collective);
-    count(all.independent_writes, tally.calls - tally.collective);
-    count(all.append_ns, tally.timer.total_ns());
-    count(all.append_timed_calls, tally.timer.timed_calls());
-  }
-  if (const auto lock = lock_of(read_mutex, waits)) {
-    const ReadTally tally = std::exchange(reads, {});
-    count(all.read_calls, tally.calls);
-    count(all.collective_reads, tally.collective);
-    count(all.independent_reads, tally.calls - tally.collective);
-    count(all.read_bytes, tally.bytes);
-    count(all.read_log_bytes, tally.log_bytes);
-    count(all.read_file_bytes, tally.file_bytes);
-    count(all.read_ns, tally.timer.total_ns());
-    count(all.read_timed_calls, tally.timer.timed_calls());
-  }
-  IoCounters& io = target->counters();
-  std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};
-  std::atomic<uint64_t>* target_reads[] = {&all.target_reads_1k, &all.target_reads_1m,
-                                           &all.target_reads_large};
-  for (int size_class = 0; size_class < 3; size_class++) {
-    count(*writes[size_class], io.writes[size_class].exchange(0, std::memory_order_relaxed));
-    count(*target_reads[size_class], io.reads[size_class].exchange(0, std::memory_order_relaxed));
-  }
-  count(all.target_write_bytes, io.written_bytes.exchange(0, std::memory_order_relaxed));
-  count(all.target_read_bytes, io.read_bytes.exchange(0, std::memory_order_relaxed));
-  count(all.target_write_ns, io.write_ns.exchange(0, std::memory_order_relaxed));
-  count(all.target_read_ns, io.read_ns.exchange(0, std::memory_order_relaxed));
-}
-
-File::Impl::~Impl() {
-  if (control == nullptr) return;
+FileParts::~FileParts() {
+  if (shared.control == nullptr) return;
   add_up(false);  // by try_lock, which nobody is in the way of
-  if (!has_left) {
-    // Without append_mutex, which nobody else can want any more.
-    if (owns_undrained()) {
-      job->keep_log();
-      for (const Owned& each : owned) job->pool->keep(each.segment);
+  if (!has_left_) {
+    // Without the append lock, which nobody else can want any more.
+    if (appender.owns_undrained()) {
+      shared.job->member->keep_log();
+      appender.keep_all();
     } else {
-      while (!owned.empty()) detach(0);
+      appender.give_all_back();
     }
     leave();
   }
-  drainer.reset();
-  index.reset();
-  job->spares.keep({std::move(control_region), std::move(ledger), std::move(mark)}, leaves_spare);
+  shared.job->shared_files.keep(shared);
 }
 
-bool File::Impl::owns_undrained() const {
-  if (control->closing.load(std::memory_order_acquire) != 0) return !owned.empty();
-  return std::any_of(owned.begin(), owned.end(), [this](const Owned& each) {
-    return cell->segments[each.cell].drained.load(std::memory_order_acquire) != each.writer.records();
-  });
-}
-
-void File::Impl::leave() {
-  has_left = true;
+void FileParts::leave() {
+  has_left_ = true;
   // Else its log is still of interest.
-  const bool is_over = counts_as_log && is_drained_here();
-  job->leave_file(*this);
-  if (is_over) job->options.logs_in_use->fetch_sub(1, std::memory_order_release);
+  const bool is_over = appender.counts_as_log() && reach->is_drained();
+  shared.job->shared_files.leave(shared);
+  if (is_over) shared.job->member->options().logs_in_use->fetch_sub(1, std::memory_order_release);
 }
 
-Status File::drain() { return impl_->drain_log(false); }
+void FileParts::let_go() {
+  {
+    // By try_lock, for the file table is locked. Who has it is just freeing a segment, and wants no further
+    // lock.
+    std::unique_lock lock(appender.mutex, std::defer_lock);
+    while (!lock.try_lock()) std::this_thread::yield();
+    appender.give_all_back();
+  }
+  leave();
+}
+
+void FileParts::add_up(bool waits) {
+  appender.add_up(waits);
+  reader.add_up(waits);
+  shared.add_up_target();
+}
+
+File::File() = default;
+File::~File() = default;
+
+Result<std::shared_ptr<File>> File::attach(Job::Impl& job, const std::string& key,
+                                           const FileIdentity& identity, std::unique_ptr<TargetFile> target,
+                                           const Job::OpenOptions& how) {
+  std::shared_ptr<File> file(new File);
+  file->parts_ = std::make_unique<FileParts>(job, key, identity, how.reach);
+  FileParts& parts = *file->parts_;
+  PMIO_TRY(job.shared_files.attach(parts.shared, std::move(target), how.layout, parts.reach->spans_nodes()));
+  PMIO_TRY(parts.reach->attached());
+  return file;
+}
+
+Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
+  return parts_->appender.append(offset, data, bytes, call);
+}
+
+Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                    CallNumber call) {
+  return parts_->appender.append(file, memory, buffer, bytes, call);
+}
+
+void File::note_empty_call(CallNumber call) { parts_->appender.note_empty_call(call); }
+
+uint32_t File::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
+  return parts_->appender.add_open(number, ranks, rank);
+}
+
+void File::remove_open(uint32_t open) { parts_->appender.remove_open(open); }
 
 Status File::persist() {
-  std::lock_guard lock(impl_->append_mutex);
-  for (auto& owned : impl_->owned) PMIO_TRY(owned.segment->region->sync());
-  return {};
+  std::lock_guard lock(parts_->appender.mutex);
+  return parts_->appender.sync_segments();
 }
+
+Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,
+                  uint64_t* got, bool collective) {
+  return parts_->reader.read(file, memory, buffer, bytes, got, collective);
+}
+
+Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective) {
+  return parts_->reader.read(offset, data, bytes, got, collective, ever_logged());
+}
+
+Result<uint64_t> File::size_bytes() { return parts_->reader.size_bytes(); }
+Result<uint64_t> File::size_bytes_here() const { return parts_->reader.size_bytes_here(); }
+
+Status File::drain(DrainScope scope) { return parts_->reach->drain(scope); }
 
 Status File::sync() {
-  count(impl_->job->counters.sync_calls);
+  Counters& counters = this->counters();
+  count(counters.sync_calls);
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
-  PMIO_TRY(impl_->drain_everywhere(false));
-  if (impl_->target->access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
-  if (spans_nodes()) {
-    impl_->others_know(impl_->state_to_know());
-    // What is read from now on is read anew (see_what_others_did).
-    impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  } else {
-    see_what_others_did();
-  }
-  count(impl_->job->counters.sync_ns, monotonic_ns() - start);
+  PMIO_TRY(drain(DrainScope::everywhere));
+  if (target().access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
+  parts_->reach->synced();
+  count(counters.sync_ns, monotonic_ns() - start);
   return {};
-}
-
-// Who is not of this job may have written the file, and says so by a sync of its own (MPI 4.1, 14.6.1). What
-// is drained is in the file, for readers at the speed of the page cache.
-void File::see_what_others_did() {
-  {
-    RobustLock lock(impl_->control->index_mutex);
-    conceal_all(*impl_->control);
-  }
-  if (impl_->is_cut()) truncated_here();
-}
-
-// Whether the target ends before something that a local rank had drained to it, since the last time that
-// somebody noticed.
-bool File::Impl::is_cut() const {
-  std::vector<uint64_t> ends(control->ranks);
-  for (uint32_t rank = 0; rank < control->ranks; rank++) ends[rank] = noted_end(rank);
-  const Result<uint64_t> size = target->size_bytes();
-  if (!size.ok()) return false;
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    // Else it is still to come.
-    if (ends[rank] > size.value() && index->undrained_end(rank, ends[rank]) < ends[rank]) return true;
-  }
-  return false;
 }
 
 Status File::sync_target() {
-  Status synced = impl_->target->sync();
-  if (!synced.ok()) impl_->control->unsynced.note_loss(synced);
+  Status synced = target().sync();
+  if (!synced.ok()) parts_->shared.control->unsynced.note_loss(synced);
   return synced;
 }
 
+bool File::spans_nodes() const { return parts_->reach->spans_nodes(); }
+
 bool File::ever_logged() const {
   if (spans_nodes()) return true;  // other nodes' ranks are not known here
-  for (uint32_t rank = 0; rank < impl_->control->ranks; rank++) {
-    if (impl_->control->cells[rank].cells.load(std::memory_order_acquire) != 0) return true;
+  const FileControl& control = *parts_->shared.control;
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    if (control.cells[rank].cells.load(std::memory_order_acquire) != 0) return true;
   }
   return false;
 }
 
+bool File::has_other_handles() const { return parts_->shared.job->files.has_other_handles(*parts_); }
+
 bool File::has_more_users(int processes) const {
-  return impl_->control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
+  return parts_->shared.control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
 }
 
 bool File::has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const {
-  uint64_t had_calls = 0, had_bytes = 0;
-  {
-    const std::lock_guard lock(impl_->append_mutex);
-    if (collective && impl_->appends.collective != impl_->appends.calls) return false;
-    had_calls = impl_->appends.calls;
-    had_bytes = impl_->appends.bytes;
-  }
-  const std::lock_guard lock(impl_->read_mutex);
-  return had_calls + impl_->reads.calls <= calls && had_bytes + impl_->reads.bytes <= bytes;
+  const Appender::Calls written = parts_->appender.calls();
+  if (collective && written.collective != written.calls) return false;
+  const LogReader::Calls read = parts_->reader.calls();
+  return written.calls + read.calls <= calls && written.bytes + read.bytes <= bytes;
 }
 
 void File::invalidate_cache() {
-  if (!spans_nodes()) impl_->drainer->note_foreign_write();  // else the mark says so all the time
-  impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  RobustLock lock(impl_->control->index_mutex);
-  conceal_all(*impl_->control);
-}
-
-void File::forget_cache() {
-  forget_here();
-  // Where a node is gone, its cache is too.
-  if (spans_nodes()) (void)impl_->neighbours->forget(impl_->number);
+  FileControl& control = *parts_->shared.control;
+  parts_->reach->note_foreign_write();
+  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  RobustLock lock(control.index_mutex);
+  conceal_all(control);
 }
 
 void File::forget_here() {
   invalidate_cache();
-  impl_->control->known_size.store(UINT64_MAX, std::memory_order_release);
+  parts_->shared.control->known_size.store(UINT64_MAX, std::memory_order_release);
+}
+
+void File::forget_cache() {
+  forget_here();
+  parts_->reach->forget_elsewhere();
 }
 
 void File::set_known_size(uint64_t bytes) {
-  impl_->control->known_size.store(bytes, std::memory_order_release);
-  impl_->control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  FileControl& control = *parts_->shared.control;
+  control.known_size.store(bytes, std::memory_order_release);
+  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
 }
 
 Status File::make_room(uint64_t bytes, uint64_t known_end) {
-  const auto made = impl_->target->allocate(bytes);
+  const auto made = target().allocate(bytes);
   if (!made.ok()) return made.status();
   if (!made.value()) {
     // A round, of any handle of the job, would write behind the end that is looked at.
-    const RobustLock lock(impl_->control->drain_mutex);
-    PMIO_TRY(impl_->target->grow(bytes, known_end));
+    const RobustLock lock(parts_->shared.control->drain_mutex);
+    PMIO_TRY(target().grow(bytes, known_end));
   }
   return spans_nodes() ? sync_target() : Status();
 }
 
+void File::truncated_here() {
+  parts_->shared.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  parts_->reach->note_truncation();
+}
+
 void File::truncated() {
   truncated_here();
-  if (spans_nodes()) (void)impl_->neighbours->truncated(impl_->number);
+  parts_->reach->truncated_elsewhere();
 }
 
-void File::truncated_here() {
-  FileControl& control = *impl_->control;
-  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  if (spans_nodes())  // a round, which looks at this when it ends, may wait for this rank
-    control.truncations.fetch_add(1, std::memory_order_acq_rel);
-  else
-    impl_->drainer->note_truncation();
-}
-
-Status File::discard() {
-  PMIO_TRY(discard_here());
-  return spans_nodes() ? impl_->neighbours->discard(impl_->number) : Status();
-}
+Status File::discard() { return parts_->reach->discard(); }
 
 Status File::release(const std::optional<Settled>& settled) {
-  Impl& impl = *impl_;
-  {
-    std::lock_guard lock(impl.job->files_mutex);
-    PMIO_ASSERT(impl.handles > 0);
-    if (--impl.handles > 0) return {};
-    impl.releasing++;
-  }
-  const auto nothing_to_drain = [&impl] {
-    if (impl.target->access() != TargetFile::Access::read_only) return false;
-    std::lock_guard lock(impl.append_mutex);
-    return !impl.owns_undrained();
+  FileTable& table = parts_->shared.job->files;
+  if (!table.begin_release(*this)) return {};
+  const auto nothing_to_drain = [this] {
+    if (target().access() != TargetFile::Access::read_only) return false;
+    std::lock_guard lock(parts_->appender.mutex);
+    return !parts_->appender.owns_undrained();
   };
-  const Status status = nothing_to_drain() ? Status() : impl.drain_log(false);
-  impl.add_up(true);
-  std::shared_ptr<File> self;  // may be the last one: goes when the locks are given back
-  std::lock_guard lock(impl.append_mutex);
-  std::lock_guard files_lock(impl.job->files_mutex);
-  // Else another thread has opened it meanwhile, and may have logged more: its own release sees to that.
-  const bool last = --impl.releasing == 0 && impl.handles == 0;
-  if (!status.ok()) {
-    impl.seal();
-    impl.woken = false;
-    impl.job->keep_log();
-    self = impl.job->files[impl.key].lock();
-    if (last && self != nullptr) impl.job->unfinished[impl.key] = std::move(self);
-    return kept_in_log(status);
-  }
-  if (!last) return {};
-  self = impl.job->files[impl.key].lock();
-  // Nobody but the caller has it, and uses its target.
-  if (settled && self.use_count() == 2 && impl.take(*settled)) {
-    impl.job->rest(std::move(self));
-    return {};
-  }
-  while (!impl.owned.empty()) impl.detach(0);
-  // Now, for somebody may hold this object a moment longer, and an open that follows may mean another file of
-  // the same inode number.
-  impl.job->files.erase(impl.key);
-  impl.leave();
-  return {};
+  const Status status = nothing_to_drain() ? Status() : drain();
+  parts_->add_up(true);
+  std::shared_ptr<File> self;  // goes when the lock is given back
+  std::lock_guard lock(parts_->appender.mutex);
+  self = table.end_release(*this, status, settled);
+  return status.ok() ? Status() : kept_in_log(status);
 }
 
 Status File::kept_in_log(const Status& status) const {
-  if (impl_->job->lost_log->is_known())
+  const Job::Impl& job = *parts_->shared.job;
+  if (job.lost_log.is_known())
     return Status(status.code(), status.message() + "; what is not in the file is lost with the log",
                   status.system_errno());
   return Status(status.code(),
                 status.message() + "; what is not in the file yet stays in the log '" +
-                    impl_->job->directory + "': make room or repair the file system, then run 'pmio recover'",
+                    job.member->directory() +
+                    "': make room or repair the file system, then run 'pmio recover'",
                 status.system_errno());
 }
 
 void File::forgive_errors() {
-  impl_->reported_errors = impl_->control->error_number.load(std::memory_order_acquire);
+  SharedFile& file = parts_->shared;
+  file.reported_errors = file.control->error_number.load(std::memory_order_acquire);
 }
 
 Status File::take_error() {
-  const uint64_t failures = impl_->control->error_number.load(std::memory_order_acquire);
-  if (impl_->reported_errors.load(std::memory_order_relaxed) == failures) return {};
-  if (impl_->reported_errors.exchange(failures, std::memory_order_relaxed) == failures) return {};
-  const int error = impl_->control->error.load(std::memory_order_relaxed);
+  SharedFile& file = parts_->shared;
+  const uint64_t failures = file.control->error_number.load(std::memory_order_acquire);
+  if (file.reported_errors.load(std::memory_order_relaxed) == failures) return {};
+  if (file.reported_errors.exchange(failures, std::memory_order_relaxed) == failures) return {};
+  const int error = file.control->error.load(std::memory_order_relaxed);
   if (error == 0) return {};  // a later round succeeded
-  return Status::from_errno(error, "cannot drain the log to '" + impl_->path + "'");
+  return Status::from_errno(error, "cannot drain the log to '" + file.path + "'");
 }
 
-bool File::Impl::is_drained_here() const {
-  if (neighbours != nullptr) return number == 0 || all_drained_here();
-  return cell->drained_records.load(std::memory_order_acquire) ==
-         cell->appended.load(std::memory_order_acquire);
-}
-
-uint64_t File::Impl::undrained_bytes() const {
-  uint64_t bytes = 0;
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    const RankCell& of_rank = control->cells[rank];
-    for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
-      const SegmentCell& segment = of_rank.segments[c];
-      if (segment.salt.load(std::memory_order_acquire) == 0) continue;
-      auto log = SegmentReader::open(job->map->map(rank, segment.slot.load(std::memory_order_relaxed)));
-      if (!log.ok()) continue;
-      const uint32_t end = segment.published.load(std::memory_order_acquire);
-      for (uint32_t i = segment.drained.load(std::memory_order_acquire); i < end; i++)
-        bytes += record_vector(log->record(i)).bytes();
-    }
-  }
-  return bytes;
-}
-
-bool File::Impl::looks_after_it() const {
-  for (uint32_t rank = 0; rank < job->options.rank; rank++) {
-    const RankCell& other = control->cells[rank];
-    if (other.attached.load(std::memory_order_relaxed) != 0 && !other.died()) return false;
-  }
-  return true;
+void File::fail(int error) {
+  FileControl& control = *parts_->shared.control;
+  control.error.store(error, std::memory_order_relaxed);
+  control.error_number.fetch_add(1, std::memory_order_release);
 }
 
 // Whether some of it has been in the log for longer than that. What is appended while it is drained counts
-// from then on. Where the rank that has to look after it does not, because it only reads, say, any other
-// does.
-bool File::Impl::Watch::is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns) {
+// from then on. If the rank that has to look after it does not, because it only reads, say, any other does.
+bool AgeWatch::is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns) {
   if (drained >= mark) {
     mark = now_appended;
     mark_ns = now;
@@ -329,28 +262,28 @@ bool File::Impl::Watch::is_old(uint64_t now_appended, uint64_t drained, uint64_t
 }
 
 void File::background_drain(bool filling, const DrainTimes& times) {
-  Impl& impl = *impl_;
-  // Where this process only reads, those drain who write.
-  if (!impl.target->opened_to_write()) return;
+  SharedFile& file = parts_->shared;
+  // If this process only reads, those drain who write.
+  if (!file.target->opened_to_write()) return;
   uint64_t appended = 0;
   uint64_t drained = 0;
-  for (uint32_t rank = 0; rank < impl.control->ranks; rank++) {
-    const RankCell& cell = impl.control->cells[rank];
+  for (uint32_t rank = 0; rank < file.control->ranks; rank++) {
+    const RankCell& cell = file.control->cells[rank];
     appended += cell.appended.load(std::memory_order_acquire);
     drained += cell.drained_records.load(std::memory_order_acquire);
   }
   const uint64_t now = monotonic_ns();
-  Impl::Watch& watch = impl.watch;
+  AgeWatch& watch = parts_->watch;
   if (appended != watch.appended) watch.changed_ns = now;
   watch.appended = appended;
   const bool old = watch.is_old(appended, drained, now, times.age_ns);
   if (appended == drained || now < watch.retry_ns) return;
   const bool idle = now - watch.changed_ns > times.idle_ns;
   const bool due =
-      ((idle || old) && impl.looks_after_it()) || watch.is_old(appended, drained, now, 2 * times.age_ns);
-  if (!filling && !due && impl.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
-  const Status status = spans_nodes() ? impl.drain_what_can_be() : impl.drainer->drain();
-  // Of what other nodes' ranks have not come to yet nothing can be drained, however often it is asked for.
+      ((idle || old) && file.looks_after_it()) || watch.is_old(appended, drained, now, 2 * times.age_ns);
+  if (!filling && !due && file.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
+  const Status status = drain(DrainScope::possible);
+  // Records of calls that other nodes' ranks have not reached cannot be drained, however often it is asked.
   constexpr uint64_t kPauseNs = 50'000'000;
   watch.mark = 0;  // look anew
   if (!status.ok())
@@ -359,9 +292,11 @@ void File::background_drain(bool filling, const DrainTimes& times) {
     watch.retry_ns = monotonic_ns() + kPauseNs;
 }
 
-TargetFile& File::target() { return *impl_->target; }
-Counters& File::counters() { return impl_->job->counters; }
-const FileIdentity& File::identity() const { return impl_->identity; }
-const Layout& File::layout() const { return impl_->layout; }
+TargetFile& File::target() { return *parts_->shared.target; }
+Counters& File::counters() { return parts_->shared.job->member->counters(); }
+const FileIdentity& File::identity() const { return parts_->shared.identity; }
+const Layout& File::layout() const { return parts_->shared.layout; }
+Reach& File::reach() { return *parts_->reach; }
+FileParts& File::parts() const { return *parts_; }
 
 }  // namespace pmio

@@ -44,15 +44,15 @@ static Status walk_cell(const FileControl* control, SegmentMap* map, uint32_t ra
   return {};
 }
 
-// How many of a cell's records may be merged: those up to the cut.
+// How many of a cell's records may be merged: those up to the horizon.
 static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c,
-                                  uint32_t from, uint32_t published, uint64_t cut) {
+                                  uint32_t from, uint32_t published, uint64_t horizon) {
   const SegmentCell& cell = control->cells[rank].segments[c];
-  if (from >= published || cell.max_stamp.load(std::memory_order_relaxed) <= cut) return published;
+  if (from >= published || cell.max_stamp.load(std::memory_order_relaxed) <= horizon) return published;
   const auto bytes = map->map(rank, cell.slot.load(std::memory_order_relaxed));
   if (bytes.empty()) return cannot_map(rank);
   const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
-  const auto within = [&](size_t i) { return (end - 1 - i)->stamp_ns <= cut; };
+  const auto within = [&](size_t i) { return (end - 1 - i)->stamp_ns <= horizon; };
   return static_cast<uint32_t>(first_not(from, published, from, within));
 }
 
@@ -67,7 +67,7 @@ void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t record
 
 // Not where somebody reads, who would look into the file for it then, nor where other nodes ask for it.
 bool FileIndex::needs_no_run(const std::vector<Entry>& entries) const {
-  if (entries.size() > kFewEntries || control_->cut.load(std::memory_order_relaxed) != UINT64_MAX ||
+  if (entries.size() > kFewEntries || control_->horizon.load(std::memory_order_relaxed) != UINT64_MAX ||
       control_->index_used.load(std::memory_order_relaxed) != 0)
     return false;
   uint64_t bytes = 0;
@@ -105,7 +105,7 @@ Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
     if (!no_round->held()) return {};
   }
   const uint64_t start = monotonic_ns();
-  const uint64_t cut = std::min(upto, control_->cut.load(std::memory_order_relaxed));
+  const uint64_t horizon = std::min(upto, control_->horizon.load(std::memory_order_relaxed));
   std::vector<Entry> entries;
   std::vector<Mark> marks;
   entries.reserve(std::min<uint64_t>(unmerged(), kRunEntries));
@@ -117,7 +117,7 @@ Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
       if (cell.salt.load(std::memory_order_acquire) == 0) continue;
       uint32_t from = cell.merged.load(std::memory_order_relaxed);
       const Result<uint32_t> limit =
-          mergeable(control_, map_, rank, c, from, cell.published.load(std::memory_order_acquire), cut);
+          mergeable(control_, map_, rank, c, from, cell.published.load(std::memory_order_acquire), horizon);
       if (!limit.ok()) return limit.status();
       while (from < limit.value()) {
         const auto to =

@@ -41,9 +41,10 @@ class FileIndex {
     std::vector<Entry> entries;
     std::vector<Mark> marks;
   };
-  // Puts every published record into runs, up to FileControl::cut and up to a stamp. Where no run can be made
-  // (medium full, run table full): with `leftover` the entries go there, without it the reason is returned;
-  // in both cases they stay unmerged. Without it, nothing is merged while a round with a leftover goes on.
+  // Puts every published record into runs, up to FileControl::horizon and up to a stamp. Where no run can be
+  // made (medium full, run table full): with `leftover` the entries go there, without it the reason is
+  // returned; in both cases they stay unmerged. Without it, nothing is merged while a round with a leftover
+  // goes on.
   Status merge_locked(Leftover* leftover, uint64_t upto);
   void apply_marks_locked(const std::vector<Mark>& marks, size_t records);
   // Drops runs that nobody may read any more and merges small ones.

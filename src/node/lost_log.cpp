@@ -1,14 +1,13 @@
 #include "node/lost_log.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "base/clock.h"
-#include "log/last_seen.h"
-#include "node/file_impl.h"
+#include "node/file_parts.h"
+#include "node/job_impl.h"
 
 namespace pmio {
 
@@ -18,25 +17,15 @@ constexpr uint64_t kRemovalNs = 1'000'000'000;  // what the removal of a log's f
 constexpr useconds_t kPollMicroseconds = 100;
 
 LostLog::LostLog(Job::Impl& job) : job_(job) {
-  if (job.options.loss != nullptr) job.options.loss->dirty.fetch_add(1, std::memory_order_seq_cst);
+  if (job.member->options().loss != nullptr)
+    job.member->options().loss->dirty.fetch_add(1, std::memory_order_seq_cst);
 }
 
 LostLog::~LostLog() { note_clean(); }
 
 void LostLog::note_clean() {
-  if (job_.options.loss != nullptr && !clean_.exchange(true, std::memory_order_seq_cst))
-    job_.options.loss->dirty.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-// Not where this process has taken the directory away itself, when it was about to end (node/ending.h). Some
-// file systems count no names.
-bool LostLog::names_are_gone() const {
-  struct stat held {};
-  struct stat named {};
-  if (job_.past_log.load(std::memory_order_acquire) || fstat(job_.alive_fd, &held) != 0 || held.st_nlink != 0)
-    return false;
-  return stat((job_.directory + "/" + kAlive).c_str(), &named) != 0 || named.st_ino != held.st_ino ||
-         named.st_dev != held.st_dev;
+  if (job_.member->options().loss != nullptr && !clean_.exchange(true, std::memory_order_seq_cst))
+    job_.member->options().loss->dirty.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 bool LostLog::is_known(const FileControl& control) {
@@ -45,20 +34,20 @@ bool LostLog::is_known(const FileControl& control) {
 }
 
 bool LostLog::look() {
-  if (!is_known() && names_are_gone()) declare();
+  if (!is_known() && job_.member->names_are_gone()) declare();
   return is_known();
 }
 
 bool LostLog::look_patiently(const FileControl& control) {
   if (look(control)) return true;
-  if (!job_.map->has_missed_name()) return false;
+  if (!job_.map.has_missed_name()) return false;
   for (const uint64_t start = monotonic_ns(); monotonic_ns() - start < kRemovalNs; usleep(kPollMicroseconds))
     if (look(control)) return true;
   return false;
 }
 
 bool LostLog::look_now_and_then(uint64_t now_ns) {
-  const SharedLoss* loss = job_.options.loss;
+  const SharedLoss* loss = job_.member->options().loss;
   if (!is_known() && loss != nullptr && loss->known.load(std::memory_order_acquire) != 0) declare();
   if (is_known()) return true;
   if (now_ns < next_look_ns_) return false;
@@ -67,46 +56,47 @@ bool LostLog::look_now_and_then(uint64_t now_ns) {
 }
 
 Status LostLog::status() const {
-  return Status(Code::io, "the log directory '" + job_.directory + "' was removed", ENOENT);
+  return Status(Code::io, "the log directory '" + job_.member->directory() + "' was removed", ENOENT);
 }
 
 void LostLog::declare() {
-  job_.past_log.store(true, std::memory_order_seq_cst);
+  job_.member->go_past_log();
   if (known_.exchange(true, std::memory_order_seq_cst)) return;
-  if (job_.options.loss != nullptr) job_.options.loss->known.store(1, std::memory_order_release);
-  for (const auto& file : job_.open_files())
-    file->impl_->control->log_is_lost.store(1, std::memory_order_release);
-  if (job_.options.say)
-    job_.options.say(status().message() +
-                     "; what was logged is being written; the job goes on without the log");
+  if (job_.member->options().loss != nullptr)
+    job_.member->options().loss->known.store(1, std::memory_order_release);
+  for (const auto& file : job_.files.open_files())
+    file->parts().shared.control->log_is_lost.store(1, std::memory_order_release);
+  if (job_.member->options().say)
+    job_.member->options().say(status().message() +
+                               "; what was logged is being written; the job goes on without the log");
 }
 
 // Names are not needed for it: what is mapped is memory that nobody else can use.
 void LostLog::give_memory_back() {
-  while (job_.recycle_any() || job_.recycle_resting()) {
+  while (job_.files.recycle_any() || job_.files.recycle_resting()) {
   }
-  job_.pool->forget_free();
+  job_.member->pool().forget_free();
 }
 
 void LostLog::give_up() {
-  for (const auto& file : job_.open_files()) file->impl_->give_up_log();
+  for (const auto& file : job_.files.open_files()) file->parts().appender.give_up();
   if (is_clean()) note_clean();
 }
 
 bool LostLog::is_clean() const {
-  const auto files = job_.open_files();
+  const auto files = job_.files.open_files();
   return std::all_of(files.begin(), files.end(), [](const auto& file) {
-    return file->impl_->has_given_up.load(std::memory_order_acquire) && file->impl_->is_drained_here();
+    return file->parts().appender.has_given_up() && file->reach().is_drained();
   });
 }
 
 bool LostLog::await_others() {
-  if (job_.options.loss == nullptr) return true;
+  if (job_.member->options().loss == nullptr) return true;
   const uint64_t start = monotonic_ns();
   for (;;) {
-    static_cast<void>(job_.drain_all());
+    static_cast<void>(job_.files.drain_all());
     give_up();
-    if (job_.options.loss->dirty.load(std::memory_order_seq_cst) == 0) return true;
+    if (job_.member->options().loss->dirty.load(std::memory_order_seq_cst) == 0) return true;
     if (waited_.load(std::memory_order_relaxed)) return false;
     if (monotonic_ns() - start > kPatienceNs) waited_.store(true, std::memory_order_relaxed);
     usleep(kPollMicroseconds);
@@ -119,29 +109,6 @@ Status LostLog::copy(uint32_t slot, uint64_t salt, const Region& segment, uint32
   PMIO_TRY(copies_.add(slot, salt, segment, from, to));
   *descriptor = copies_.descriptor();
   return {};
-}
-
-// Of what cannot be copied the other ranks see nothing: then this one drains it.
-void File::Impl::give_up_log() {
-  if (has_given_up.load(std::memory_order_acquire)) return;
-  const bool held = waits_in_append.load(std::memory_order_relaxed) == std::this_thread::get_id();
-  std::unique_lock lock(append_mutex, std::defer_lock);
-  if (!held && !lock.try_lock()) return;
-  seal();
-  const bool shared = control->users.load(std::memory_order_relaxed) > 1;
-  for (const Owned& each : owned) {
-    SegmentCell& segment = cell->segments[each.cell];
-    const Region& region = *each.segment->region;
-    job->map->know(job->options.rank, each.segment->slot, region);
-    const uint32_t from = segment.drained.load(std::memory_order_acquire);
-    const uint32_t to = segment.published.load(std::memory_order_relaxed);
-    int descriptor = -1;
-    if (!shared || from == to ||
-        !job->lost_log->copy(each.segment->slot, each.writer.salt(), region, from, to, &descriptor).ok())
-      continue;
-    cell->copies.store(descriptor + 1, std::memory_order_release);
-  }
-  has_given_up.store(true, std::memory_order_release);
 }
 
 // A rank that has something undrained in a segment which cannot be read here.

@@ -1,10 +1,10 @@
 // What no log holds of a range, from the target.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "base/copy.h"
-#include "node/file_impl.h"
+#include "node/job_impl.h"
+#include "node/log_reader.h"
 
 namespace pmio {
 namespace {
@@ -14,15 +14,15 @@ constexpr uint64_t kNear = 4 << 10;
 constexpr uint64_t kSieveBytes = 256 << 10;  // at most
 
 // Whatever becomes of it, the rank reads the target no longer.
-class ReadingOver {
+class ReadingTarget {
  public:
-  explicit ReadingOver(RankCell& cell) : reading_(cell.reading) {}
-  ~ReadingOver() { reading_.store(0, std::memory_order_release); }
-  ReadingOver(const ReadingOver&) = delete;
-  ReadingOver& operator=(const ReadingOver&) = delete;
+  explicit ReadingTarget(Reach& reach) : reach_(reach) {}
+  ~ReadingTarget() { reach_.end_reading_target(); }
+  ReadingTarget(const ReadingTarget&) = delete;
+  ReadingTarget& operator=(const ReadingTarget&) = delete;
 
  private:
-  std::atomic<uint64_t>& reading_;
+  Reach& reach_;
 };
 
 void list_gaps(const std::vector<Interval>& covered, uint64_t a, uint64_t b, std::vector<Interval>* gaps) {
@@ -46,40 +46,33 @@ size_t near_gaps(const std::vector<Interval>& gaps, size_t first) {
 
 }  // namespace
 
-// Fills what `covered` leaves of [a, b); bytes beyond the target's end are zeros.
-Status File::Impl::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
-  list_gaps(covered, a, b, &gaps);
-  if (gaps.empty()) return {};
-  reads.timer.slow();
-  FreshReader* fresh = nullptr;
-  std::optional<ReadingOver> announced;
-  // A file that nobody can write is read as without pmio.
-  if (neighbours != nullptr && !only_read) {
-    announced.emplace(*cell);
-    const auto opened = fresh_reader();
-    if (!opened.ok()) return opened.status();
-    fresh = opened.value();
-  }
-  // *end: where the bytes of the target end, if within.
-  const auto fill = [&](const Interval& bytes, std::byte* to, uint64_t* end) -> Status {
-    uint64_t got = 0;
-    PMIO_TRY(fresh != nullptr ? fresh->read(bytes.begin, to, bytes.bytes(), &got)
-                              : target->read(bytes.begin, to, bytes.bytes(), &got));
-    std::memset(to + got, 0, bytes.bytes() - got);
-    *end = bytes.begin + got;
-    return {};
-  };
-  for (size_t i = 0, n = 0; i < gaps.size(); i += n) {
-    n = near_gaps(gaps, i);
-    const Interval all{gaps[i].begin, gaps[i + n - 1].end};
-    if (n > 1 && around_gaps == nullptr)
-      around_gaps = std::make_unique_for_overwrite<std::byte[]>(kSieveBytes);
+// *end: where the bytes of the target end, if within.
+Status LogReader::fill_gap(const Interval& bytes, std::byte* to, uint64_t* end) {
+  uint64_t got = 0;
+  PMIO_TRY(reach_.read_target(bytes.begin, to, bytes.bytes(), &got));
+  std::memset(to + got, 0, bytes.bytes() - got);
+  *end = bytes.begin + got;
+  return {};
+}
+
+// Fills what covered_ leaves of [a, b); bytes beyond the target's end are zeros.
+Status LogReader::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
+  list_gaps(covered_, a, b, &gaps_);
+  if (gaps_.empty()) return {};
+  tally_.timer.slow();
+  const ReadingTarget reading(reach_);
+  PMIO_TRY(reach_.begin_reading_target());
+  for (size_t i = 0, n = 0; i < gaps_.size(); i += n) {
+    n = near_gaps(gaps_, i);
+    const Interval all{gaps_[i].begin, gaps_[i + n - 1].end};
+    if (n > 1 && around_gaps_ == nullptr)
+      around_gaps_ = std::make_unique_for_overwrite<std::byte[]>(kSieveBytes);
     uint64_t end = 0;
-    PMIO_TRY(fill(all, n == 1 ? out + (all.begin - a) : around_gaps.get(), &end));
+    PMIO_TRY(fill_gap(all, n == 1 ? out + (all.begin - a) : around_gaps_.get(), &end));
     for (size_t k = i; k < i + n; ++k) {
-      const Interval& gap = gaps[k];
-      if (n > 1) copy_bytes(out + (gap.begin - a), around_gaps.get() + (gap.begin - all.begin), gap.bytes());
-      reads.file_bytes += std::clamp(end, gap.begin, gap.end) - gap.begin;
+      const Interval& gap = gaps_[k];
+      if (n > 1) copy_bytes(out + (gap.begin - a), around_gaps_.get() + (gap.begin - all.begin), gap.bytes());
+      tally_.file_bytes += std::clamp(end, gap.begin, gap.end) - gap.begin;
     }
   }
   return {};

@@ -1,16 +1,17 @@
 // Reading through a view: vectors that were written as they are read are copied whole; the rest goes through
-// a window of the file, or block by block where blocks are large or far apart.
+// a window_ of the file, or block by block where blocks are large or far apart.
 #include <algorithm>
 
 #include "base/copy.h"
 #include "drain/blocks.h"
 #include "extent/strided_copy.h"
-#include "node/file_impl.h"
+#include "node/job_impl.h"
+#include "node/log_reader.h"
 
 namespace pmio {
 
 constexpr uint64_t kSieveBlock =
-    16384;  // blocks below this size are read through a window, where they are dense
+    16384;  // blocks below this size are read through a window_, where they are dense
 constexpr uint64_t kWorthwhile = 16384;  // vectors below this are not looked for one by one
 constexpr uint64_t kSieveDensity = 16;   // at least one byte in so many is wanted
 
@@ -48,12 +49,12 @@ static bool same_shape(const Vector& a, const Vector& b) {
 
 // Sets *data to the bytes of the first *blocks blocks of `wanted`, where one record holds them, nothing newer
 // lies over them, and it is of the same shape. *blocks is 0 otherwise.
-void File::Impl::find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks) {
+void LogReader::find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks) {
   *blocks = 0;
-  FileEntrySource source(control, job->map.get());
+  FileEntrySource source(file_.control, &file_.job->map);
   const Entry* newest = nullptr;
   uint64_t held = 0, most = wanted.count;
-  for (const Entry& entry : entries) {
+  for (const Entry& entry : entries_) {
     EntrySource::Located located;
     if (!source.locate(entry, &located)) return;
     if (interleaved(wanted, located.range)) continue;
@@ -74,13 +75,13 @@ void File::Impl::find_same_shape(const Vector& wanted, const std::byte** data, u
 }
 
 // Serves the next of the `left` bytes of the file cursor as far as they can be copied whole: *done of them.
-Status File::Impl::read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
-                                   std::byte* buffer, uint64_t* done) {
+Status LogReader::read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
+                                  std::byte* buffer, uint64_t* done) {
   *done = 0;
   const Vector wanted = file.next(left);
   uint64_t blocks = 0;
   if (wanted.count > 1 && wanted.bytes() >= kWorthwhile && static_cast<uint64_t>(wanted.end()) <= size) {
-    if (!batch.empty()) PMIO_TRY(read_batch(memory, buffer));  // the memory cursor moves in stream order
+    if (!batch_.empty()) PMIO_TRY(read_batch(memory, buffer));  // the memory cursor moves in stream order
     PMIO_TRY(copy_same_shape(wanted, memory, buffer, &blocks));
   }
   *done = blocks * wanted.block_length;
@@ -88,8 +89,8 @@ Status File::Impl::read_same_shape(PatternCursor& file, uint64_t left, uint64_t 
   return {};
 }
 
-Status File::Impl::copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
-                                   uint64_t* blocks) {
+Status LogReader::copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
+                                  uint64_t* blocks) {
   shorten_tail();
   Epoch epoch;
   constexpr size_t kMostRecords = 64;
@@ -106,42 +107,42 @@ Status File::Impl::copy_same_shape(const Vector& wanted, PatternCursor& memory, 
     *blocks = 0;
     return {};
   }
-  reads.log_bytes += bytes;
+  tally_.log_bytes += bytes;
   return {};
 }
 
-// Reads the vectors of `batch`, whose span is at most a window, in stream order into the memory cursor.
-Status File::Impl::read_batch(PatternCursor& memory, std::byte* buffer) {
-  int64_t begin = batch.front().offset;
+// Reads the vectors of `batch_`, whose span is at most a window_, in stream order into the memory cursor.
+Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
+  int64_t begin = batch_.front().offset;
   int64_t end = begin;
   uint64_t bytes = 0;
-  for (const Vector& vector : batch) {
+  for (const Vector& vector : batch_) {
     begin = std::min(begin, vector.offset);
     end = std::max(end, vector.end());
     bytes += vector.bytes();
   }
   const auto span = static_cast<uint64_t>(end - begin);
-  if (window == nullptr) window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  if (window_ == nullptr) window_ = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
   const bool sieve = bytes * kSieveDensity >= span;
-  if (sieve) PMIO_TRY(read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window.get()));
-  for (const Vector& vector : batch) {
+  if (sieve) PMIO_TRY(read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window_.get()));
+  for (const Vector& vector : batch_) {
     if (sieve) {
-      scatter_vector(memory, buffer, window.get() + (vector.offset - begin), vector);
+      scatter_vector(memory, buffer, window_.get() + (vector.offset - begin), vector);
       continue;
     }
     for (uint64_t i = 0; i < vector.count; i++) {
       const auto at = static_cast<uint64_t>(vector.offset + static_cast<int64_t>(i) * vector.stride);
-      PMIO_TRY(read_range(at, at + vector.block_length, window.get()));
-      scatter(memory, buffer, window.get(), vector.block_length);
+      PMIO_TRY(read_range(at, at + vector.block_length, window_.get()));
+      scatter(memory, buffer, window_.get(), vector.block_length);
     }
   }
-  batch.clear();
+  batch_.clear();
   return {};
 }
 
-Status File::Impl::read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
-                              uint64_t size, uint64_t* got) {
-  batch.clear();
+Status LogReader::read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
+                             uint64_t size, uint64_t* got) {
+  batch_.clear();
   int64_t batch_begin = 0;
   while (left > 0) {
     uint64_t done = 0;
@@ -150,7 +151,7 @@ Status File::Impl::read_views(PatternCursor& file, PatternCursor& memory, std::b
     *got += done;
     if (left == 0) break;
     Vector vector = file.next(std::min(left, kWindowBytes / 2));
-    // A vector that spans more than a window is taken in parts that do not.
+    // A vector that spans more than a window_ is taken in parts that do not.
     if (static_cast<uint64_t>(vector.end() - vector.offset) > kWindowBytes) {
       const uint64_t blocks = std::max<uint64_t>(
           1, (kWindowBytes - vector.block_length) / static_cast<uint64_t>(vector.stride) + 1);
@@ -172,10 +173,10 @@ Status File::Impl::read_views(PatternCursor& file, PatternCursor& memory, std::b
       left = whole > 0 ? available : rest;
     }
     const bool alone = vector.count == 1 && vector.block_length >= kSieveBlock;
-    const bool fits = !batch.empty() && vector.offset >= batch_begin &&
+    const bool fits = !batch_.empty() && vector.offset >= batch_begin &&
                       static_cast<uint64_t>(vector.end() - batch_begin) <= kWindowBytes &&
-                      batch.size() < 4096;
-    if (!batch.empty() && (alone || !fits)) PMIO_TRY(read_batch(memory, buffer));
+                      batch_.size() < 4096;
+    if (!batch_.empty() && (alone || !fits)) PMIO_TRY(read_batch(memory, buffer));
     left -= vector.bytes();
     *got += vector.bytes();
     if (alone) {
@@ -186,10 +187,10 @@ Status File::Impl::read_views(PatternCursor& file, PatternCursor& memory, std::b
       }
       memory.rewind(piece.length);
     }
-    if (batch.empty()) batch_begin = vector.offset;
-    batch.push_back(vector);
+    if (batch_.empty()) batch_begin = vector.offset;
+    batch_.push_back(vector);
   }
-  if (!batch.empty()) PMIO_TRY(read_batch(memory, buffer));
+  if (!batch_.empty()) PMIO_TRY(read_batch(memory, buffer));
   return {};
 }
 

@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <string>
 
+#include "job/pool.h"
 #include "log/segment.h"
-#include "node/pool.h"
 
 namespace pmio {
 

@@ -1,9 +1,6 @@
 #include "node/spares.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "node/file_impl.h"
 
 namespace pmio {
 
@@ -80,48 +77,5 @@ void Spares::put_back(SharedParts parts) {
 }
 
 std::optional<SharedParts> Spares::free_one() { return take(is_free); }
-
-// As it was when it was made, but for its name. Nobody uses it. False: it cannot be used.
-bool Job::Impl::renew(SharedParts& parts, const FileIdentity& target) {
-  // The magic first: whoever finds it in between makes it anew.
-  std::atomic_ref<uint64_t>(parts.control().magic).store(0, std::memory_order_release);
-  std::memset(parts.region->data(), 0, parts.region->size_bytes());
-  parts.mark.clear();
-  LedgerState state = parts.ledger.read();
-  if (state.round == 0) return true;
-  state.target = target;
-  state.flags = 0;
-  state.entries.clear();
-  return parts.ledger.update(state).ok();
-}
-
-// Each step leaves what a process that died while it made these, or left a file, may have left: the ledger
-// tells of no segment, as none of the file that it was of can be replayed any more.
-std::optional<SharedParts> Job::Impl::recycle(const File::Impl& file) {
-  std::optional<SharedParts> parts = spares.free_one();
-  if (!parts) return {};
-  const std::string old = file_key(parts->control().target);
-  const auto rename = [&](const char* kind) { return medium->rename(kind + old, kind + file.key).ok(); };
-  // The magic first: whoever finds it in between makes it anew.
-  const std::atomic_ref<uint64_t> magic(parts->control().magic);
-  magic.store(0, std::memory_order_release);
-  if (!rename("ledger-")) {  // somebody has the file open, or has died with it
-    magic.store(kControlMagic, std::memory_order_release);
-    spares.put_back(std::move(*parts));
-    return {};
-  }
-  if (renew(*parts, file.identity) && rename("mark-") && rename("file-")) return parts;
-  for (const char* kind : {"file-", "mark-"}) (void)medium->remove(kind + old);
-  return {};
-}
-
-bool Job::Impl::leave_spare(File::Impl& file) {
-  if (medium->kind() != MediumKind::tmpfs || spans_nodes() || file.control->layout_words == 0 ||
-      !spares.reserve(file.control_region->size_bytes()))
-    return false;
-  file.leaves_spare = true;
-  file.control->spare.store(1, std::memory_order_relaxed);
-  return true;
-}
 
 }  // namespace pmio

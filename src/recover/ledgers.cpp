@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "drain/target.h"
-#include "node/pool.h"
+#include "job/pool.h"
 
 namespace pmio {
 

@@ -8,6 +8,7 @@
 #include <future>
 
 #include "nodes_fixture.h"
+#include "span/spanning.h"
 
 namespace pmio::test {
 namespace {
@@ -30,8 +31,8 @@ class CallsTest : public ClusterTest {
         .write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
   }
   void start_only(uint32_t rank) {
-    members_[rank].file->begin_call(false);
-    members_[rank].file->end_call();
+    Spanning::of(*members_[rank].file).begin_call(false);
+    Spanning::of(*members_[rank].file).end_call();
   }
 };
 
@@ -67,19 +68,20 @@ TEST_F(CallsTest, ASecondOpenLeavesTheNumbersOfCallsAlone) {
   write_all(1, 10'000);
   for (const uint32_t rank : ranks_of(0)) start_only(rank);
   uint64_t last = 0;
-  for (const Member& member : members_) last = std::max(last, member.file->last_call());
+  for (const Member& member : members_) last = std::max(last, Spanning::of(*member.file).last_call());
   std::vector<std::shared_ptr<File>> second;
   for (Member& member : members_) {
     Job::OpenOptions options;
     options.path = path_;
-    options.neighbours = member.cluster.get();
+    options.reach = Spanning::over(*member.cluster);
     auto file = member.job->open(options);
     ASSERT_TRUE(file.ok());
-    ASSERT_TRUE((*file)->join_nodes({kNumber + 1, last, 0, 0, *(*file)->size_bytes_here()}).ok());
+    ASSERT_TRUE(Spanning::of(**file).join_nodes({kNumber + 1, last, 0, 0, *(*file)->size_bytes_here()}).ok());
     second.push_back(*file);
   }
   for (uint32_t rank = kRanksOfNode; rank < kRanks; rank++) start_only(rank);
-  for (const Member& member : members_) EXPECT_EQ(member.file->last_call(), members_[0].file->last_call());
+  for (const Member& member : members_)
+    EXPECT_EQ(Spanning::of(*member.file).last_call(), Spanning::of(*members_[0].file).last_call());
   write_all(3, 10'000);
   auto drained = std::async(std::launch::async, [&] { drain_all(); });
   ASSERT_EQ(drained.wait_for(20s), std::future_status::ready);

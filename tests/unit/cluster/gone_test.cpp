@@ -5,6 +5,7 @@
 #include "medium/job_name.h"
 #include "nodes_fixture.h"
 #include "recover/recover.h"
+#include "span/spanning.h"
 #include "support/wrapped_medium.h"
 
 namespace pmio::test {
@@ -90,11 +91,11 @@ class HalfFinished : public ClusterTest, public testing::WithParamInterface<uint
     const std::vector<std::byte> data(100, static_cast<std::byte>(value));
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       File& file = *members_[rank].file;
-      file.begin_call();
+      Spanning::of(file).begin_call();
       if (rank == writer) {
         ASSERT_TRUE(file.append(offset, data.data(), data.size(), CallNumber(0, call, false)).ok());
       }
-      file.end_call();
+      Spanning::of(file).end_call();
     }
     oracle_.write(offset, data.data(), data.size());
   }

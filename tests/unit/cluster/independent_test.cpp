@@ -3,6 +3,7 @@
 #include <future>
 
 #include "nodes_fixture.h"
+#include "span/spanning.h"
 #include "support/failing_sync.h"
 
 namespace pmio::test {
@@ -34,7 +35,7 @@ TEST_F(ClusterTest, IndependentWritesAreLogged) {
   EXPECT_FALSE(contents(path_) == oracle_.bytes);
   write(1, 1, 10'000);  // the others have not come to this call
   ASSERT_TRUE(drain(5).ok());
-  EXPECT_TRUE(members_[5].file->all_drained_here());
+  EXPECT_TRUE(Spanning::of(*members_[5].file).all_drained_here());
   for (uint32_t rank = 0; rank < kRanks; rank++)
     if (rank != 1) write(rank, 1, 10'000);
   expect_read(3);
@@ -95,9 +96,9 @@ TEST_F(ClusterTest, IndependentWritesGoOnBehindTheLastStamp) {
   for (Member& member : members_) {
     Job::OpenOptions options;
     options.path = path;
-    options.neighbours = member.cluster.get();
+    options.reach = Spanning::over(*member.cluster);
     auto file = member.job->open(options);
-    ASSERT_TRUE(file.ok() && (*file)->join_nodes({kNumber + 1, 0, kLastClock - 4, 0, 0}).ok());
+    ASSERT_TRUE(file.ok() && Spanning::of(**file).join_nodes({kNumber + 1, 0, kLastClock - 4, 0, 0}).ok());
     files.push_back(*file);
   }
   constexpr uint64_t kBytes = 100, kWrites = 12;
@@ -108,8 +109,9 @@ TEST_F(ClusterTest, IndependentWritesGoOnBehindTheLastStamp) {
     std::vector<std::byte> found(kBytes);
     PatternCursor to(whole, static_cast<int64_t>(i * kBytes / 2), 0), from(whole, 0, 0);
     File& writer = *files[i % 2];
-    ASSERT_TRUE(writer.write_independent(to, from, data.data(), kBytes, CallNumber(0, 0, true)).ok());
-    said += writer.has_used_up_stamps() ? 1 : 0;
+    ASSERT_TRUE(
+        Spanning::of(writer).write_independent(to, from, data.data(), kBytes, CallNumber(0, 0, true)).ok());
+    said += Spanning::of(writer).has_used_up_stamps() ? 1 : 0;
     uint64_t got = 0;
     ASSERT_TRUE(files[kRanks - 1]->read(i * kBytes / 2, found.data(), kBytes, &got).ok());
     EXPECT_TRUE(got == kBytes && found == data) << i;
@@ -126,9 +128,9 @@ TEST_F(ClusterTest, IndependentWritesGoOnBehindTheLastStamp) {
 TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotStartedIt) {
   std::vector<std::byte> data(100, std::byte{1}), found(100);
   uint64_t got = 0;
-  members_[0].file->begin_call(false);
+  Spanning::of(*members_[0].file).begin_call(false);
   ASSERT_TRUE(members_[0].file->append(5000, data.data(), data.size(), CallNumber(0, 1, false)).ok());
-  members_[0].file->end_call();
+  Spanning::of(*members_[0].file).end_call();
   ASSERT_TRUE(write_independent(0, 0, data).ok());
   for (const uint32_t rank : {1u, 5u}) {
     ASSERT_TRUE(members_[rank].file->read(0, found.data(), found.size(), &got).ok());
@@ -139,8 +141,8 @@ TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotSta
     EXPECT_TRUE(found == data);
   }
   for (uint32_t rank = 1; rank < kRanks; rank++) {
-    members_[rank].file->begin_call(false);
-    members_[rank].file->end_call();
+    Spanning::of(*members_[rank].file).begin_call(false);
+    Spanning::of(*members_[rank].file).end_call();
   }
   drain_all();
   ASSERT_TRUE(members_[3].file->read(0, found.data(), found.size(), &got).ok());
@@ -151,8 +153,8 @@ TEST_F(ClusterTest, WhatFollowsACallThatIsOnlyStartedIsSeenByRanksThatHaveNotSta
 TEST_F(ClusterTest, WhatIsLostIsToldToWhoeverMayHaveWrittenIt) {
   write_all(1, 10'000);
   for (Member& member : members_) {  // what follows such a call goes past the log
-    member.file->begin_call(false);
-    member.file->end_call();
+    Spanning::of(*member.file).begin_call(false);
+    Spanning::of(*member.file).end_call();
   }
   auto round = NodeRound::begin(members_[0].file, call_stamp(1, 1));
   ASSERT_TRUE(round.ok());
@@ -182,11 +184,11 @@ TEST_F(ClusterTest, NoWindowOfAWritePastTheLogIsServedFromAnotherNodesLog) {
     call++;
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       File& file = *members_[rank].file;
-      file.begin_call(call == 1);  // what follows one that is only started goes past the log
+      Spanning::of(file).begin_call(call == 1);  // what follows one that is only started goes past the log
       if (rank == 5) {
         ASSERT_TRUE(file.append(offset, old.data(), old.size(), CallNumber(0, call, false)).ok());
       }
-      file.end_call();
+      Spanning::of(file).end_call();
     }
   }
   ASSERT_TRUE(drain(0).ok());
@@ -203,7 +205,7 @@ TEST_F(ClusterTest, NoWindowOfAWritePastTheLogIsServedFromAnotherNodesLog) {
 // Stamps have so many numbers.
 TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
   for (Member& member : members_)
-    ASSERT_TRUE(member.file->join_nodes({kNumber, kLastCall - 3, 0, 0, 0}).ok());
+    ASSERT_TRUE(Spanning::of(*member.file).join_nodes({kNumber, kLastCall - 3, 0, 0, 0}).ok());
   for (uint64_t call = 1; call <= 5; call++) {
     write_all(call, 10'000);
     write_alone(static_cast<uint32_t>(call), 10'000);
@@ -216,8 +218,8 @@ TEST_F(ClusterTest, BeyondTheLastNumberOfACallWritesGoToTheFile) {
 // The nodes' clients have the pages as they were before.
 TEST_F(ClusterTest, WhatIsWrittenPastTheLogIsFetchedAnew) {
   for (Member& member : members_) {  // what follows such a call goes past the log
-    member.file->begin_call(false);
-    member.file->end_call();
+    Spanning::of(*member.file).begin_call(false);
+    Spanning::of(*member.file).end_call();
   }
   for (uint32_t i = 0; i < 60; i++) {
     write_alone(i % kRanks, 50'000);
@@ -230,8 +232,8 @@ TEST_F(ClusterTest, WhatIsWrittenPastTheLogIsFetchedAnew) {
 TEST_F(ClusterTest, WhatIsReadAlongIsReadAnewWhenARankOfTheNodeHasWrittenIt) {
   constexpr uint64_t kPiece = 1000, kPieces = 300;
   for (Member& member : members_) {  // what follows such a call goes past the log
-    member.file->begin_call(false);
-    member.file->end_call();
+    Spanning::of(*member.file).begin_call(false);
+    Spanning::of(*member.file).end_call();
   }
   const auto write = [&](uint32_t rank, uint64_t offset, uint64_t bytes) {
     const std::vector<std::byte> data = random_bytes(random_, bytes);

@@ -1,5 +1,6 @@
 // One of several nodes, in one process, loses its log directory.
 #include "nodes_fixture.h"
+#include "span/spanning.h"
 
 namespace pmio::test {
 namespace {
@@ -19,10 +20,10 @@ class LostLogOfANode : public ClusterTest {
         const uint64_t at = (call_ + rank) % kRanks * kPlace + random_() % (kPlace - kBytes);
         const auto data = random_bytes(random_, kBytes);
         File& file = *members_[rank].file;
-        file.begin_call();
+        Spanning::of(file).begin_call();
         const Status status =
             file.append(at, data.data(), kBytes, CallNumber(0, static_cast<uint32_t>(call_), false));
-        file.end_call();
+        Spanning::of(file).end_call();
         ASSERT_TRUE(status.ok()) << status.message();
         oracle_.write(at, data.data(), kBytes);
       }

@@ -5,7 +5,8 @@
 
 #include "cluster/cluster.h"
 #include "log/call_stamp.h"
-#include "node/node_round.h"
+#include "span/node_round.h"
+#include "span/spanning.h"
 #include "support/client_caches.h"
 #include "support/node_fixture.h"
 
@@ -76,33 +77,35 @@ class ClusterTest : public testing::Test {
   std::shared_ptr<File> opened(Member& member, const std::string& path, uint64_t number) {
     Job::OpenOptions options;
     options.path = path;
-    options.neighbours = member.cluster.get();
+    options.reach = Spanning::over(*member.cluster);
     options.layout = layout_;
     ClientCaches::opening = static_cast<int>(&member - members_.data()) / static_cast<int>(kRanksOfNode);
     auto file = member.job->open(options);
     ClientCaches::opening = ClientCaches::kNone;
-    EXPECT_TRUE(file.ok() && (*file)->join_nodes({number, 0, 0, 0, std::filesystem::file_size(path)}).ok());
+    EXPECT_TRUE(file.ok() &&
+                Spanning::of(**file).join_nodes({number, 0, 0, 0, std::filesystem::file_size(path)}).ok());
     return *file;
   }
   void open(Member& member) { member.file = opened(member, path_, kNumber); }
   // After a close that failed, as src/mpi/start_logging.cpp does it.
   void open_all_again() {
-    File::Agreed all{UINT64_MAX, 0, 0, 0, 0};
+    Spanning::Agreed all{UINT64_MAX, 0, 0, 0, 0};
     for (Member& member : members_) {
       Job::OpenOptions options;
       options.path = path_;
-      options.neighbours = member.cluster.get();
+      options.reach = Spanning::over(*member.cluster);
       auto file = member.job->open(options);
       ASSERT_TRUE(file.ok()) << file.status().message();
       member.file = std::move(file).value();
-      if (member.file->number() != 0) all.number = std::min(all.number, member.file->number());
-      all.last_call = std::max(all.last_call, member.file->last_call());
-      all.cut = std::max(all.cut, member.file->cut());
-      all.finished_cut = std::max(all.finished_cut, member.file->finished_cut());
+      if (member.file->reach().number() != 0)
+        all.number = std::min(all.number, member.file->reach().number());
+      all.last_call = std::max(all.last_call, Spanning::of(*member.file).last_call());
+      all.horizon = std::max(all.horizon, Spanning::of(*member.file).horizon());
+      all.finished_horizon = std::max(all.finished_horizon, Spanning::of(*member.file).finished_horizon());
       all.size = std::max(all.size, *member.file->size_bytes_here());
     }
     if (all.number == UINT64_MAX) all.number = kNumber + 1;
-    for (Member& member : members_) ASSERT_TRUE(member.file->join_nodes(all).ok());
+    for (Member& member : members_) ASSERT_TRUE(Spanning::of(*member.file).join_nodes(all).ok());
   }
 
   // A collective write call of one rank, at a random place.
@@ -110,10 +113,10 @@ class ClusterTest : public testing::Test {
     const auto data = random_bytes(random_, 1 + random_() % largest_);
     const uint64_t offset = random_() % file_bytes;
     File& file = *members_[rank].file;
-    file.begin_call();
+    Spanning::of(file).begin_call();
     const Status status =
         file.append(offset, data.data(), data.size(), CallNumber(0, static_cast<uint32_t>(call), false));
-    file.end_call();
+    Spanning::of(file).end_call();
     ASSERT_TRUE(status.ok()) << status.message();
     oracle_.write(offset, data.data(), data.size());
   }
@@ -124,7 +127,8 @@ class ClusterTest : public testing::Test {
   Status write_independent(uint32_t rank, uint64_t offset, const std::vector<std::byte>& data) {
     const Pattern whole = Pattern::bytes(data.size());
     PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
-    return members_[rank].file->write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true));
+    return Spanning::of(*members_[rank].file)
+        .write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true));
   }
   // At a random place, of one piece or several.
   void write_alone(uint32_t rank, uint64_t file_bytes) {
@@ -137,8 +141,8 @@ class ClusterTest : public testing::Test {
     const auto data = random_bytes(random_, pieces * bytes);
     const uint64_t offset = random_() % file_bytes;
     PatternCursor to(file, static_cast<int64_t>(offset), 0), from(memory, 0, 0);
-    const Status status =
-        members_[rank].file->write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true));
+    const Status status = Spanning::of(*members_[rank].file)
+                              .write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true));
     ASSERT_TRUE(status.ok()) << status.message();
     for (uint64_t i = 0; i < pieces; i++) oracle_.write(offset + i * stride, data.data() + i * bytes, bytes);
   }

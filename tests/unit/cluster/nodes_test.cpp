@@ -4,8 +4,9 @@
 #include <future>
 #include <thread>
 
-#include "node/pool.h"
+#include "job/pool.h"
 #include "nodes_fixture.h"
+#include "span/spanning.h"
 #include "support/wrapped_medium.h"
 
 namespace pmio::test {
@@ -35,8 +36,8 @@ class ClusterWithoutIndexTest : public ClusterTest {
         if (rank < kRanksOfNode) {
           write(rank, call, 100'000);
         } else {
-          members_[rank].file->begin_call();
-          members_[rank].file->end_call();
+          Spanning::of(*members_[rank].file).begin_call();
+          Spanning::of(*members_[rank].file).end_call();
         }
       }
     }
@@ -49,7 +50,7 @@ TEST_F(ClusterWithoutIndexTest, WhoReadsDrainsWhatCannotBeIndexed) {
   // Whose coordinator is gone: what is up to its cut may be merged from now on.
   ASSERT_TRUE(NodeRound::begin(members_[0].file, call_stamp(301, 0)).ok());
   expect_read(0);
-  EXPECT_TRUE(members_[1].file->all_drained_here());
+  EXPECT_TRUE(Spanning::of(*members_[1].file).all_drained_here());
   expect_read(1);
   expect_file();
 }
@@ -73,8 +74,8 @@ TEST_F(ClusterWithoutIndexTest, WhatIsDrainedWithoutARunIsNotServedOrDrainedOnce
   }
   expect_file();
   for (Member& member : members_) {  // what follows such a call goes past the log
-    member.file->begin_call(false);
-    member.file->end_call();
+    Spanning::of(*member.file).begin_call(false);
+    Spanning::of(*member.file).end_call();
   }
   const std::vector<std::byte> data(50'000, std::byte{0x5a});
   ASSERT_TRUE(write_independent(kRanks - 1, 1000, data).ok());
@@ -82,8 +83,8 @@ TEST_F(ClusterWithoutIndexTest, WhatIsDrainedWithoutARunIsNotServedOrDrainedOnce
   for (const uint32_t rank : {0u, 1u, 3u}) expect_read(rank);
   write(0, 302, 1);
   for (uint32_t rank = 1; rank < kRanks; rank++) {
-    members_[rank].file->begin_call();
-    members_[rank].file->end_call();
+    Spanning::of(*members_[rank].file).begin_call();
+    Spanning::of(*members_[rank].file).end_call();
   }
   drain_all();
   expect_file();
@@ -129,7 +130,7 @@ TEST_F(ClusterTest, ACallThatSomeHaveNotComeToIsLeft) {
   const auto before = oracle_.bytes;
   write(0, 2, 10'000);
   ASSERT_TRUE(drain(kRanks - 1).ok());
-  EXPECT_FALSE(members_[0].file->all_drained_here() && contents(path_) == before);
+  EXPECT_FALSE(Spanning::of(*members_[0].file).all_drained_here() && contents(path_) == before);
   for (uint32_t rank = 1; rank < kRanks; rank++) write(rank, 2, 10'000);
   ASSERT_TRUE(drain(0).ok());
   expect_file();
@@ -169,9 +170,9 @@ TEST_P(Layouts, TheNewestIndependentWriteWins) {
 // A handle of its own is handed on: what it reads and writes comes after what is on the other nodes.
 TEST_F(ClusterTest, ANodeThatHasLoggedNothingDrainsTheOthers) {
   ASSERT_TRUE(write_independent(0, 1000, std::vector<std::byte>(7000, std::byte{0x5a})).ok());
-  EXPECT_TRUE(members_[5].file->all_drained_here());
-  ASSERT_TRUE(members_[5].file->drain_all_nodes(false).ok());
-  EXPECT_TRUE(members_[0].file->all_drained_here());
+  EXPECT_TRUE(Spanning::of(*members_[5].file).all_drained_here());
+  ASSERT_TRUE(members_[5].file->drain(DrainScope::for_library).ok());
+  EXPECT_TRUE(Spanning::of(*members_[0].file).all_drained_here());
 }
 
 // What one thread has logged ahead of other ranks must not hold up what another one writes to another file:
@@ -190,17 +191,17 @@ TEST_F(ClusterTest, AFileIsNotHeldUpByAnotherThatHasAllOfTheLog) {
   for (Member& member : members_) another.push_back(opened(member, path, kNumber + 1));
   const std::vector<std::byte> data(7000, std::byte{0x5a});
   const auto write_another = [&] {
-    another[0]->begin_call();
+    Spanning::of(*another[0]).begin_call();
     Status status = another[0]->append(1000, data.data(), data.size(), CallNumber(0, 1, false));
-    another[0]->end_call();
+    Spanning::of(*another[0]).end_call();
     return status;
   };
   auto written = std::async(std::launch::async, write_another);
   EXPECT_EQ(written.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   for (uint32_t rank = 1; rank < kRanks; rank++) {
     for (uint64_t call = 1; call <= calls; call++) write(rank, call, 1 << 20);
-    another[rank]->begin_call();
-    another[rank]->end_call();
+    Spanning::of(*another[rank]).begin_call();
+    Spanning::of(*another[rank]).end_call();
   }
   const Status status = written.get();
   EXPECT_TRUE(status.ok()) << status.message();
@@ -265,7 +266,7 @@ TEST_F(ClusterTest, WhatIsCutDuringARoundIsNotStillToCome) {
   ASSERT_TRUE(drain(0).ok());
   const std::vector<std::byte> data(10);
   ASSERT_TRUE(write_independent(1, 20'000, data).ok());
-  auto round = NodeRound::begin(members_[0].file, call_stamp(1, members_[0].file->clock()));
+  auto round = NodeRound::begin(members_[0].file, call_stamp(1, Spanning::of(*members_[0].file).clock()));
   ASSERT_TRUE(round.ok());
   ASSERT_EQ((*round)->windows().size(), 1u);
   NodeRound::Stream stream;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "nodes_fixture.h"
+#include "span/spanning.h"
 
 namespace pmio::test {
 namespace {
@@ -19,11 +20,11 @@ class ClusterRestTest : public ClusterTest {
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       const auto data = random_bytes(random_, 10'000);
       File& file = *members_[rank].file;
-      file.begin_call();
+      Spanning::of(file).begin_call();
       ASSERT_TRUE(file.append(window_of(rank) + from, data.data(), data.size(),
                               CallNumber(0, static_cast<uint32_t>(call), false))
                       .ok());
-      file.end_call();
+      Spanning::of(file).end_call();
       oracle_.write(window_of(rank) + from, data.data(), data.size());
     }
   }
@@ -45,9 +46,9 @@ class ClusterRestTest : public ClusterTest {
   // Whether they rest where they may.
   static bool release(std::vector<std::shared_ptr<File>>& files,
                       const std::function<bool(uint32_t)>& may_rest) {
-    File::Settled all;
+    Settled all;
     for (size_t rank = 0; rank < files.size(); rank++) {
-      const File::Settled one = files[rank]->settle(rank == 0);
+      const Settled one = Spanning::of(*files[rank]).settle(rank == 0);
       all = {std::max(all.known, one.known),           std::max(all.uncertain, one.uncertain),
              std::max(all.rests, one.rests),           std::max(all.set_back, one.set_back),
              std::max(all.size_bytes, one.size_bytes), std::max(all.mtime_ns, one.mtime_ns)};
@@ -123,11 +124,11 @@ TEST_F(ClusterRestTest, WhatOthersWroteWhileItWasOpenIsRead) {
     const std::byte next{5};
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       File& file = *members_[rank].file;
-      file.begin_call();
+      Spanning::of(file).begin_call();
       if (rank == 1) {
         ASSERT_TRUE(file.append(window_of(1) + 20'000, &next, 1, CallNumber(0, 2, false)).ok());
       }
-      file.end_call();
+      Spanning::of(file).end_call();
     }
     oracle_.write(window_of(1) + 20'000, &next, 1);
     close_all();
@@ -170,8 +171,8 @@ TEST_F(ClusterRestTest, WhatOthersKnowOfByACallThatIsHandedOnIsRead) {
   const uint64_t at = window_of(kRanks - 1) + 20'000;
   ASSERT_TRUE(write_independent(kRanks - 1, at, data).ok());
   oracle_.write(at, data.data(), data.size());
-  ASSERT_TRUE(members_[0].file->drain_all_nodes(false).ok());
-  ASSERT_TRUE(members_[kRanks - 1].file->all_drained_here());
+  ASSERT_TRUE(members_[0].file->drain(DrainScope::for_library).ok());
+  ASSERT_TRUE(Spanning::of(*members_[kRanks - 1].file).all_drained_here());
   oracle_.bytes[at + 7] = std::byte{1};
   write_by_another_program(at + 7, oracle_.bytes[at + 7], false);
   write_windows(2, 40'000);
@@ -288,9 +289,9 @@ TEST_F(ClusterRestTest, TheyMakeRoomForOthers) {
     for (Member& member : members_) files.push_back(opened(member, path, 100 + number));
     for (uint32_t rank = 0; rank < kRanks; rank++) {
       File& file = *files[rank];
-      file.begin_call();
+      Spanning::of(file).begin_call();
       ASSERT_TRUE(file.append(window_of(2 * rank), data.data(), data.size(), CallNumber(0, 1, false)).ok());
-      file.end_call();
+      Spanning::of(file).end_call();
     }
     for (const auto& file : files) ASSERT_TRUE(file->drain().ok());
     ASSERT_TRUE(release(files, [](uint32_t) { return true; }));

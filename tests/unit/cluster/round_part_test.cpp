@@ -5,6 +5,7 @@
 #include "fake_leader.h"
 #include "nodes_fixture.h"
 #include "peer/frame.h"
+#include "span/spanning.h"
 
 namespace pmio::test {
 namespace {
@@ -33,8 +34,9 @@ class RoundPartTest : public ClusterTest {
   }
   // Which needs that no round of it goes on.
   bool discards() {
-    auto discarded = std::async(
-        std::launch::async, [this] { EXPECT_TRUE(members_[kRanksOfNode + 1].file->discard_here().ok()); });
+    auto discarded = std::async(std::launch::async, [this] {
+      EXPECT_TRUE(Spanning::of(*members_[kRanksOfNode + 1].file).discard_here().ok());
+    });
     const bool soon = discarded.wait_for(std::chrono::milliseconds(300)) == std::future_status::ready;
     part_->abandon();
     return soon;
@@ -94,8 +96,9 @@ TEST_F(ClusterTest, ARoundThatItsCoordinatorHasGivenUpDoesNotHoldUpWhoOpensTheFi
   Leaders coordinator(leaders_, token_, 0);
   const MessageWriter begin = MessageWriter().put(kNumber).put(PlanBody{call_stamp(2, 0), 1, 0});
   ASSERT_TRUE(coordinator.ask(1, Request::plan, begin).ok());
-  auto opened =
-      std::async(std::launch::async, [this] { return members_[kRanksOfNode + 1].file->finished_cut(); });
+  auto opened = std::async(std::launch::async, [this] {
+    return Spanning::of(*members_[kRanksOfNode + 1].file).finished_horizon();
+  });
   const bool in_time = opened.wait_for(4 * TaskThread::kIdlePause) == std::future_status::ready;
   EXPECT_TRUE(in_time);
   // Another one makes it give way, whatever it is of.
@@ -141,9 +144,9 @@ TEST_F(RoundPartPiecesTest, TellsOnlyWhatIsSeen) {
   constexpr uint64_t kAt = 5 * kWindowBytes;
   File& file = *members_[kRanksOfNode].file;
   for (uint64_t call = 2; call < 12; call++) {
-    file.begin_call();
+    Spanning::of(file).begin_call();
     append(call, kAt + (call < 11 ? 0 : 100), std::vector<std::byte>(1000));
-    file.end_call();
+    Spanning::of(file).end_call();
   }
   ASSERT_TRUE(plan(call_stamp(12, 0)).ok());
   const Told seen = told({1, 5, 0});
@@ -161,9 +164,9 @@ TEST_F(RoundPartPiecesTest, TellsAWindowInParts) {
   constexpr uint64_t kPieces = 400'000, kStride = 10;
   const std::vector<std::byte> data(1);
   File& file = *members_[kRanksOfNode].file;
-  file.begin_call();
+  Spanning::of(file).begin_call();
   for (uint64_t i = 0; i < kPieces; i++) append(2, 5 * kWindowBytes + i * kStride, data);
-  file.end_call();
+  Spanning::of(file).end_call();
   ASSERT_TRUE(plan(call_stamp(3, 0)).ok());
   std::vector<bool> came(kPieces);
   uint64_t parts = 0, next = 0;
@@ -211,11 +214,11 @@ TEST_F(RoundPartTest, TellsWhatItHasInMessagesOfBoundedSize) {
     const std::vector<std::byte> data(pieces);
     PatternCursor to(sparse, 0, 0), from(memory, 0, 0);
     File& file = *members_[kRanksOfNode].file;
-    file.begin_call();
+    Spanning::of(file).begin_call();
     ASSERT_TRUE(
         file.append(to, from, data.data(), data.size(), CallNumber(0, static_cast<uint32_t>(call), false))
             .ok());
-    file.end_call();
+    Spanning::of(file).end_call();
     RoundPlan plan(2);
     NextPart next = 0;
     do {

@@ -12,8 +12,9 @@
 #include "log/last_seen.h"
 #include "medium/registry.h"
 #include "node/control.h"
-#include "node/neighbours.h"
 #include "recover/recover.h"
+#include "span/neighbours.h"
+#include "span/spanning.h"
 #include "support/node_fixture.h"
 #include "support/target_writes.h"
 #include "support/wrapped_medium.h"
@@ -220,7 +221,7 @@ TEST(Leaving, NoRoomForTheNoteOfNodesIsAnError) {
                               }));
               Job::OpenOptions options;
               options.path = place.path;
-              options.neighbours = &neighbours;
+              options.reach = Spanning::over(neighbours);
               return job->open(options).ok() ? 1 : 0;
             }),
             0);
@@ -264,19 +265,24 @@ TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
       auto job = std::move(Job::join(options)).value();
       Job::OpenOptions open;
       open.path = place.path;
-      open.neighbours = &neighbours;
+      open.reach = Spanning::over(neighbours);
       auto first = *job->open(open);
-      if (!first->join_nodes({7, 1000, call_stamp(1000, 0), call_stamp(1000, 0), 0}).ok()) return 1;
+      if (!Spanning::of(*first).join_nodes({7, 1000, call_stamp(1000, 0), call_stamp(1000, 0), 0}).ok())
+        return 1;
       // On one node the log is kept, for another file.
       if (node == 0) std::ofstream(job->directory() + "/undrained").flush();
       if (!first->release().ok()) return 2;
       first.reset();
       auto file = *job->open(open);
-      if (!file->join_nodes({8, file->last_call(), file->cut(), file->finished_cut(), 0}).ok()) return 3;
+      if (!Spanning::of(*file)
+               .join_nodes({8, Spanning::of(*file).last_call(), Spanning::of(*file).horizon(),
+                            Spanning::of(*file).finished_horizon(), 0})
+               .ok())
+        return 3;
       const std::vector<std::byte> bytes(10, std::byte{'A'});
-      file->begin_call();
+      Spanning::of(*file).begin_call();
       if (!file->append(node * 10, bytes.data(), bytes.size(), CallNumber(1)).ok()) return 4;
-      file->end_call();
+      Spanning::of(*file).end_call();
       return static_cast<int>(kill(getpid(), SIGKILL));
     });
     ASSERT_EQ(how, 256 + SIGKILL);
@@ -320,7 +326,7 @@ TEST(Leaving, AJobOfSeveralNodesSaysThatItLives) {
     EXPECT_FALSE(said());
     Job::OpenOptions options;
     options.path = place.path;
-    options.neighbours = &neighbours;
+    options.reach = Spanning::over(neighbours);
     const uint64_t before = realtime_ns();
     auto file = *job->open(options);
     while (background && !said()) usleep(1000);

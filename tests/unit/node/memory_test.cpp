@@ -4,10 +4,10 @@
 
 #include <thread>
 
+#include "job/capacity.h"
+#include "job/memory_watch.h"
+#include "job/pool.h"
 #include "log/format.h"
-#include "node/capacity.h"
-#include "node/memory_watch.h"
-#include "node/pool.h"
 #include "support/node_fixture.h"
 #include "support/wrapped_medium.h"
 

@@ -1,5 +1,6 @@
 // How far the calls of each open have come, as ranks note it and as recovery, or a look at the running job,
 // finds it.
+#include "node/file_parts.h"
 #include "recover/recover.h"
 #include "support/node_fixture.h"
 
@@ -99,11 +100,11 @@ TEST_F(Opens, ASegmentForItsTableAloneIsKnown) {
   auto ranks = open_all(scratch, make_file("data"), 1, kCapacity);
   File& file = *ranks[0].file;
   const uint32_t open = file.add_open(7, 1, 0);
-  EXPECT_FALSE(file.has_table_only());
+  EXPECT_FALSE(file.parts().appender.has_table_only());
   file.note_empty_call(call(open, 1));
-  EXPECT_TRUE(file.has_table_only());
+  EXPECT_TRUE(file.parts().appender.has_table_only());
   write(file, 0, 100, call(open, 2));
-  EXPECT_FALSE(file.has_table_only());
+  EXPECT_FALSE(file.parts().appender.has_table_only());
   close_all(ranks);
 }
 

@@ -90,7 +90,7 @@ TEST_F(Others, AreNotTheJobItself) {
   file->invalidate_cache();
   write_past(12, "gap");
   EXPECT_EQ(writes_of_a_round('b'), 1u);
-  ASSERT_TRUE(file->drain_all_nodes(true).ok());
+  ASSERT_TRUE(file->drain(DrainScope::for_library_write).ok());
   EXPECT_EQ(writes_of_a_round('c'), kPieces);
   write_past(12, "gap");
   EXPECT_EQ(writes_of_a_round('d'), kPieces);

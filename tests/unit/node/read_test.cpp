@@ -1,7 +1,7 @@
 // Reads that do not go through the merged index or a window of the file: ascending records are searched where
 // they lie, vectors are copied whole where they are read as they were written.
+#include "job/pool.h"
 #include "node/index.h"
-#include "node/pool.h"
 #include "support/node_fixture.h"
 
 namespace pmio {

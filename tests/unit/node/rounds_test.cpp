@@ -138,7 +138,7 @@ TEST(NodeRounds, NoGapIsWrittenAgainOnceSomebodyWritesPastTheLog) {
     auto ranks = open_all(scratch, path, 1, 8 << 20);
     File& file = *ranks[0].file;
     if (past_the_log) {
-      ASSERT_TRUE(file.drain_all_nodes(true).ok());
+      ASSERT_TRUE(file.drain(DrainScope::for_library_write).ok());
     }
     const std::vector<std::byte> data(10, static_cast<std::byte>('y'));
     for (uint64_t i = 0; i < 2'000; i++)

@@ -147,10 +147,10 @@ TEST_F(NodeSize, IsThatOfAFileThatOthersHaveCut) {
   drain();
   cut(50);
   write_to(1, 10);
-  ranks[0].file->see_what_others_did();
+  ranks[0].file->reach().synced();
   expect_size(50);
   write_to(1, 70);
-  ranks[0].file->see_what_others_did();  // as long as it is: the rest is to come
+  ranks[0].file->reach().synced();  // as long as it is: the rest is to come
   expect_size_and_file(70);
 }
 

@@ -1,0 +1,265 @@
+#include "job/pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/clock.h"
+#include "log/format.h"
+
+namespace pmio {
+
+constexpr size_t kLargestSegment = 64 << 20;
+constexpr size_t kFirstSegment = 1 << 20;
+constexpr size_t kSegmentUnit = 64 << 10;
+// Each segment that the writer takes wakes the thread that touches the next.
+constexpr uint32_t kAhead = 2;
+constexpr uint64_t kLookAgainNs = 20'000'000;
+constexpr auto kMoment = std::chrono::milliseconds(1);
+
+static bool lacks_resource(const Status& status) {
+  const int error = status.system_errno();
+  return status.code() == Code::no_space || status.code() == Code::quota || error == EMFILE ||
+         error == ENFILE || error == ENOMEM;
+}
+
+size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes) {
+  const size_t wish = std::min(capacity_bytes / 64, largest_bytes) / kSegmentUnit * kSegmentUnit;
+  return std::clamp<size_t>(wish, kMinSegmentBytes, kLargestSegment);
+}
+
+std::string SegmentPool::segment_name(uint32_t rank, uint32_t slot) {
+  return "seg-" + std::to_string(rank) + "-" + std::to_string(slot);
+}
+
+SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes, uint64_t largest_bytes)
+    : medium_(medium),
+      rank_(rank),
+      segment_bytes_(choose_segment_bytes(capacity_bytes, largest_bytes)),
+      limit_(static_cast<uint32_t>(
+          std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))) {}
+
+// That there may be one more. The first one needs no more than what the medium itself leaves
+// (Medium::create): it is all that a rank needs to go on.
+Status SegmentPool::require_room_locked() {
+  if (with_memory_locked() >= limit_)
+    return Status(Code::no_space,
+                  "all segments of the log are in use, by files that could not be written if they are "
+                  "closed: 'pmio recover' can write those when the job has ended");
+  if (usable_locked() == 0) return {};
+  const uint64_t now = monotonic_ns();
+  if (now >= look_again_ns_) {
+    const std::vector<MemoryLimit> limits = medium_.limits();
+    if (room_bytes(limits, Keep::all) >= segment_bytes_) return {};
+    look_again_ns_ = now + kLookAgainNs;
+  }
+  lacked_room_.store(true, std::memory_order_relaxed);
+  return {Code::no_space, "the log may not grow: too little is left of a limit on the job's memory"};
+}
+
+Result<SegmentPool::Segment*> SegmentPool::create_locked() {
+  PMIO_TRY(require_room_locked());
+  auto segment = std::make_unique<Segment>();
+  segment->slot = static_cast<uint32_t>(segments_.size());
+  // A rank that writes little needs no more, and to reserve a whole one takes milliseconds.
+  const size_t bytes = segments_.empty() ? std::min(kFirstSegment, segment_bytes_) : segment_bytes_;
+  auto region = medium_.create(segment_name(rank_, segment->slot), bytes);
+  if (!region.ok()) {
+    // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
+    const Code code = region.status().code();
+    if ((code == Code::no_space || code == Code::quota) && with_memory_locked() > 0)
+      limit_ = with_memory_locked();
+    return region.status();
+  }
+  segment->region = std::move(region).value();
+  segments_.push_back(std::move(segment));
+  return segments_.back().get();
+}
+
+Result<SegmentPool::Segment*> SegmentPool::reserve_locked(Segment* segment) {
+  PMIO_TRY(require_room_locked());
+  PMIO_TRY(medium_.reserve(segment_name(rank_, segment->slot)));
+  segment->vacant = false;
+  return segment;
+}
+
+Result<SegmentPool::Segment*> SegmentPool::acquire() {
+  std::lock_guard lock(mutex_);
+  Segment *found = nullptr, *vacant = nullptr;
+  for (auto& segment : segments_) {
+    if (segment->busy) continue;
+    if (segment->vacant) {
+      vacant = segment.get();
+    } else if (found == nullptr || (segment->warm && !found->warm)) {
+      found = segment.get();
+    }
+  }
+  if (found == nullptr) {
+    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked();
+    if (!made.ok()) {
+      const Status& reason = made.status();
+      // A log that cannot grow is a full log: with what there is the writer goes on.
+      if (!lacks_resource(reason) || segments_.empty()) return reason;
+      return Status(Code::no_space, reason.message(), reason.system_errno());
+    }
+    found = *made;
+  }
+  found->busy = true;
+  return found;
+}
+
+Status SegmentPool::require_one() {
+  std::lock_guard lock(mutex_);
+  if (with_memory_locked() > 0) return {};
+  auto created = create_locked();
+  return created.ok() ? Status() : created.status();
+}
+
+void SegmentPool::release_locked(Segment* segment) {
+  PMIO_ASSERT(segment->busy && !segment->kept);
+  segment->busy = false;
+  releases_++;
+  released_.notify_all();
+}
+
+void SegmentPool::release(Segment* segment) {
+  std::lock_guard lock(mutex_);
+  release_locked(segment);
+}
+
+void SegmentPool::keep(Segment* segment) {
+  std::lock_guard lock(mutex_);
+  PMIO_ASSERT(segment->busy);
+  segment->kept = true;
+}
+
+uint64_t SegmentPool::releases() const {
+  std::lock_guard lock(mutex_);
+  return releases_;
+}
+
+bool SegmentPool::await_release(uint64_t seen) {
+  std::unique_lock lock(mutex_);
+  const auto all_kept = std::all_of(segments_.begin(), segments_.end(),
+                                    [](const auto& s) { return s->kept || (s->vacant && !s->busy); });
+  if (releases_ == seen && all_kept) return false;
+  released_.wait_for(lock, kMoment, [&] { return releases_ != seen; });
+  return true;
+}
+
+uint32_t SegmentPool::free() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
+    return !segment->busy && !segment->vacant;
+  }));
+}
+
+uint32_t SegmentPool::with_memory_locked() const {
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(),
+                                             [](const auto& segment) { return !segment->vacant; }));
+}
+
+uint32_t SegmentPool::usable_locked() const {
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
+    return !segment->vacant && !segment->kept;
+  }));
+}
+
+uint32_t SegmentPool::with_memory() const {
+  std::lock_guard lock(mutex_);
+  return with_memory_locked();
+}
+
+uint32_t SegmentPool::in_use() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(
+      std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
+}
+
+uint32_t SegmentPool::whole_in_use() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [this](const auto& segment) {
+    return segment->busy && is_whole(*segment);
+  }));
+}
+
+uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
+  return whole_in_use() > without_data + 1 ? kAhead : 0;
+}
+
+bool SegmentPool::wants_attention() const {
+  std::lock_guard lock(mutex_);
+  uint32_t ready = 0, used = 0;
+  for (const auto& segment : segments_) {
+    if (!is_whole(*segment)) continue;
+    if (segment->busy) used++;
+    if (!segment->busy && segment->warm) ready++;
+  }
+  return used > 1 && (ready < kAhead || used * 2 > limit_);
+}
+
+void SegmentPool::prefault(uint32_t ahead) {
+  for (;;) {
+    Segment *cold = nullptr, *vacant = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      uint32_t ready = 0;
+      for (auto& segment : segments_) {
+        if (segment->busy) continue;
+        if (segment->vacant) {
+          vacant = segment.get();
+        } else if (segment->warm) {
+          ready += is_whole(*segment) ? 1 : 0;
+        } else {
+          cold = segment.get();
+        }
+      }
+      if (ready >= ahead) return;
+      if (cold == nullptr) {
+        auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked();
+        if (!made.ok()) return;
+        cold = *made;
+      }
+      // Busy while it is touched, so that the writer takes another one or makes its own.
+      cold->busy = true;
+    }
+    Medium::prefault(*cold->region, 0, segment_bytes_);
+    std::lock_guard lock(mutex_);
+    cold->warm = true;
+    release_locked(cold);
+  }
+}
+
+void SegmentPool::give_back(uint32_t keep) {
+  for (;;) {
+    Segment* gone = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      for (auto& segment : segments_)
+        if (!segment->busy && !segment->vacant) gone = segment.get();
+      if (gone == nullptr || usable_locked() <= keep) return;
+      gone->busy = gone->vacant = true;
+    }
+    const bool given = medium_.vacate(segment_name(rank_, gone->slot)).ok();
+    std::lock_guard lock(mutex_);
+    gone->vacant = given;
+    gone->warm = gone->warm && !given;
+    release_locked(gone);
+    if (!given) return;
+  }
+}
+
+void SegmentPool::forget_free() {
+  std::lock_guard lock(mutex_);
+  for (auto& segment : segments_) {
+    if (segment->busy || segment->vacant) continue;
+    segment->vacant = true;
+    segment->warm = false;
+    // Where the file system cannot do it, it is there until the end of the job.
+    static_cast<void>(madvise(segment->region->data(), segment->region->size_bytes(), MADV_REMOVE));
+  }
+}
+
+}  // namespace pmio

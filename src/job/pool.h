@@ -1,0 +1,102 @@
+// The segments of one rank: preallocated files that go round between free, in use by a file, and free again.
+// Warm ones first: a page that was touched before costs no fault. Where the job's memory gets short, those
+// that are free give it back, and have it reserved anew before they are used.
+//
+// Threads: any. Nothing is shared with other processes; they map a segment by its name.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "medium/medium.h"
+
+namespace pmio {
+
+constexpr uint32_t kMaxSegments = 256;            // of one rank in one file
+constexpr uint32_t kMaxSlots = 4 * kMaxSegments;  // of one rank
+
+class SegmentPool {
+ public:
+  // capacity_bytes of segments at most, and kMaxSlots of them (64 GiB); created when first needed. None is
+  // larger than largest_bytes, where that is enough for one.
+  SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX);
+
+  struct Segment {
+    uint32_t slot;
+    std::unique_ptr<Region> region;
+    bool warm = false;    // all its pages have been touched
+    bool vacant = false;  // its memory has been given back
+    bool busy = false;
+    bool kept = false;  // busy for ever
+  };
+
+  // A free segment; no_space where all are in use, or the medium is full (then the pool shrinks to what it
+  // has), or another one would bring the job near to a limit of its memory.
+  Result<Segment*> acquire();
+  void release(Segment* segment);
+  // The segment of a file that could not be drained: it stays on the medium, and is never free again.
+  void keep(Segment* segment);
+  // How often a segment has become free. Read before acquire(), it tells await_release() what acquire() has
+  // seen.
+  uint64_t releases() const;
+  // Waits a moment for more releases than `seen`. False: none can come, for all segments that have memory are
+  // kept.
+  bool await_release(uint64_t seen);
+  // There is at least one segment, or the reason why none can be made. Called before anything is
+  // acknowledged.
+  Status require_one();
+  // Keeps about `ahead` free segments created and touched, within the capacity. Called by the background
+  // thread.
+  void prefault(uint32_t ahead);
+  // Gives the memory of free segments back, as long as more than `keep` have some that are not kept. Called
+  // by the background thread.
+  void give_back(uint32_t keep);
+  // Those that are free have no memory from then on, and cannot get it back: their names are gone.
+  void forget_free();
+  // Since the last call a segment was wanted that would have brought the job near to a limit of its memory.
+  bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
+
+  size_t segment_bytes() const { return segment_bytes_; }  // but of the first one, which may be smaller
+  uint32_t limit() const { return limit_; }
+  uint32_t in_use() const;
+  uint32_t free() const;  // that have memory
+  uint32_t with_memory() const;
+  // How many whole segments to have ready: none before one is full, so that a small program touches little.
+  // without_data: so many of those in use hold none.
+  uint32_t wanted_ahead(uint32_t without_data) const;
+  // Whether the background thread has something to do for it before its next look.
+  bool wants_attention() const;
+
+  static constexpr uint32_t kFewestSegments = 4;
+  static std::string segment_name(uint32_t rank, uint32_t slot);
+  // The size that suits a capacity: a 64th of it, in [kMinSegmentBytes, 64 MiB], a multiple of 64 KiB.
+  static size_t choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX);
+
+ private:
+  Status require_room_locked();
+  Result<Segment*> create_locked();
+  Result<Segment*> reserve_locked(Segment* segment);
+  uint32_t with_memory_locked() const;
+  uint32_t usable_locked() const;  // of them those that are not kept
+  bool is_whole(const Segment& segment) const { return segment.region->size_bytes() == segment_bytes_; }
+  uint32_t whole_in_use() const;
+  void release_locked(Segment* segment);
+  Medium& medium_;
+  const uint32_t rank_;
+  const size_t segment_bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable released_;
+  std::atomic<bool> lacked_room_{false};
+  uint64_t look_again_ns_ = 0;  // until then there is no room
+  uint64_t releases_ = 0;
+  uint32_t limit_;
+  std::vector<std::unique_ptr<Segment>> segments_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,200 @@
+// Appending to this rank's log, and the segments that it goes to.
+#include "node/appender.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "log/call_stamp.h"
+#include "node/direct_writer.h"
+#include "node/job_impl.h"
+
+namespace pmio {
+
+// A segment with less room than this is closed rather than filled up with a fragment.
+constexpr uint64_t kLeastRoom = 256;
+
+void Appender::tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) {
+  tally_.timer.done(bytes, begin_ns);
+  tally_.calls++;
+  tally_.bytes += bytes;
+  tally_.collective += call.independent ? 0 : 1;
+}
+
+// The clock; across nodes that of the call that is going on (Spanning::begin_call).
+inline uint64_t Appender::next_stamp() {
+  if (!several_nodes_) return last_stamp_ = std::max(last_stamp_ + 1, monotonic_ns());
+  const uint64_t call = file_.cell->begun.load(std::memory_order_relaxed);
+  if (call >= kLastCall) seal();
+  return last_stamp_ = call_stamp(std::min(call, kLastCall), 0);
+}
+
+// Alone, the stamp that the call has just taken is its time.
+uint64_t Appender::begin_ns(uint64_t bytes) const {
+  if (!several_nodes_) return last_stamp_;
+  return tally_.timer.due(bytes) ? monotonic_ns() : 0;
+}
+
+Status Appender::publish(uint64_t stamp, uint64_t end) {
+  Owned& last = owned_.back();
+  if (Status status = last.writer.fence(); !status.ok()) {
+    unpublished_ = 0;
+    return status;
+  }
+  SegmentCell& segment = file_.cell->segments[last.cell];
+  segment.max_stamp.store(stamp, std::memory_order_relaxed);
+  // Release, in this order: who sees the count sees the records; who sees `appended` sees the count.
+  segment.published.store(last.writer.records(), std::memory_order_release);
+  tally_.records += unpublished_;
+  file_.cell->appended.store(segment.first.load(std::memory_order_relaxed) + last.writer.records(),
+                             std::memory_order_release);
+  logged_end_.raise(end);
+  unpublished_ = 0;
+  return {};
+}
+
+void Appender::note(uint64_t begin, uint64_t end) {
+  unpublished_++;
+  SegmentCell& segment = file_.cell->segments[owned_.back().cell];
+  if (begin < last_end_) note_begin(segment, begin);
+  if (end > segment.end.load(std::memory_order_relaxed)) segment.end.store(end, std::memory_order_relaxed);
+  last_end_ = end;
+}
+
+void Appender::note_begin(SegmentCell& segment, uint64_t begin) {
+  const uint64_t least = segment.begin.load(std::memory_order_relaxed);
+  if (least != kNothingLogged) segment.unordered.store(1, std::memory_order_relaxed);
+  if (begin < least) segment.begin.store(begin, std::memory_order_relaxed);
+}
+
+void Appender::seal() {
+  if (open_) {
+    file_.cell->segments[owned_.back().cell].sealed.store(1, std::memory_order_release);
+    // Only evidence of what was acknowledged: if it cannot be stored, nothing is lost.
+    (void)owned_.back().writer.seal();
+  }
+  open_ = false;
+}
+
+inline bool Appender::has_room() const { return open_ && owned_.back().writer.room_bytes() >= kLeastRoom; }
+
+Status Appender::make_room(Patience patience, bool* found) {
+  *found = has_room();
+  if (*found) [[likely]]
+    return {};
+  is_slow();
+  seal();
+  const WaitsInAppend waits(waits_);
+  return takes_nothing(patience) ? Status() : find_segment(patience, found);
+}
+
+Status Appender::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
+  if (bytes == 0) return {};
+  std::lock_guard lock(mutex);
+  const uint64_t stamp = next_stamp();
+  const uint64_t began_ns = begin_ns(bytes);
+  for (uint64_t left = bytes; left > 0;) {
+    bool found = false;
+    PMIO_TRY(make_room(Patience::full, &found));
+    if (!found) {
+      const Pattern whole = Pattern::bytes(left);
+      PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
+      PMIO_TRY(direct_writer_.write(to, from, data, left));
+      break;
+    }
+    const uint64_t n = std::min(left, writer().room_bytes());
+    writer().append(Vector{static_cast<int64_t>(offset), n, 0, 1}, data, stamp, call, n == left);
+    note(offset, offset + n);
+    offset += n;
+    data += n;
+    left -= n;
+    PMIO_TRY(publish(stamp, offset));
+    if (left > 0) interrupted(call);
+  }
+  finished(call);
+  tally(bytes, began_ns, call);
+  return {};
+}
+
+Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                        CallNumber call) {
+  if (bytes == 0) return {};
+  std::lock_guard lock(mutex);
+  const uint64_t stamp = next_stamp();
+  const uint64_t began_ns = begin_ns(bytes);
+  uint64_t end = 0;
+  for (uint64_t left = bytes; left > 0;) {
+    if (!has_room()) {
+      // What this call has put into the full segment is published before another one is opened.
+      if (unpublished_ > 0) {
+        PMIO_TRY(publish(stamp, end));
+        interrupted(call);
+      }
+      bool found = false;
+      PMIO_TRY(make_room(Patience::full, &found));
+      if (!found) {
+        PMIO_TRY(direct_writer_.write(file, memory, buffer, left));
+        break;
+      }
+    }
+    const Vector where = file.next(std::min(left, writer().room_bytes()));
+    left -= where.bytes();
+    writer().append(where, memory, buffer, stamp, call, left == 0 && !call.goes_on);
+    note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
+    end = std::max(end, static_cast<uint64_t>(where.end()));
+  }
+  if (unpublished_ > 0) PMIO_TRY(publish(stamp, end));
+  finished_or_not(call);
+  tally(bytes, began_ns, call);
+  return {};
+}
+
+Status Appender::sync_segments() {
+  for (auto& owned : owned_) PMIO_TRY(owned.segment->region->sync());
+  return {};
+}
+
+void Appender::add_up(bool waits) {
+  const auto lock = waits ? std::unique_lock(mutex) : std::unique_lock(mutex, std::try_to_lock);
+  if (!lock) return;
+  Counters& all = file_.job->member->counters();
+  const Tally tally = std::exchange(tally_, {});
+  count(all.append_calls, tally.calls);
+  count(all.append_bytes, tally.bytes);
+  count(all.append_records, tally.records);
+  count(all.collective_writes, tally.collective);
+  count(all.independent_writes, tally.calls - tally.collective);
+  count(all.append_ns, tally.timer.total_ns());
+  count(all.append_timed_calls, tally.timer.timed_calls());
+}
+
+Appender::Calls Appender::calls() {
+  const std::lock_guard lock(mutex);
+  return {tally_.calls, tally_.collective, tally_.bytes};
+}
+
+// Of what cannot be copied the other ranks see nothing: then this one drains it.
+void Appender::give_up() {
+  if (has_given_up()) return;
+  const bool held = waits_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  std::unique_lock lock(mutex, std::defer_lock);
+  if (!held && !lock.try_lock()) return;
+  seal();
+  Job::Impl& job = *file_.job;
+  const bool shared = file_.control->users.load(std::memory_order_relaxed) > 1;
+  for (const Owned& each : owned_) {
+    SegmentCell& segment = file_.cell->segments[each.cell];
+    const Region& region = *each.segment->region;
+    job.map.know(job.member->options().rank, each.segment->slot, region);
+    const uint32_t from = segment.drained.load(std::memory_order_acquire);
+    const uint32_t to = segment.published.load(std::memory_order_relaxed);
+    int descriptor = -1;
+    if (!shared || from == to ||
+        !job.lost_log.copy(each.segment->slot, each.writer.salt(), region, from, to, &descriptor).ok())
+      continue;
+    file_.cell->copies.store(descriptor + 1, std::memory_order_release);
+  }
+  has_given_up_.store(true, std::memory_order_release);
+}
+
+}  // namespace pmio

@@ -1,0 +1,163 @@
+// This rank's log of a file: appending is the hot path. No communication, no lock that another rank could
+// hold, no system call and no allocation, but when a segment is full.
+//
+// Threads: one at a time, which holds `mutex`; functions that say so, any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/biased_mutex.h"
+#include "extent/pattern.h"
+#include "log/segment.h"
+#include "node/logged_end.h"
+#include "node/reach.h"
+#include "node/shared_file.h"
+#include "stats/call_timer.h"
+
+namespace pmio {
+
+class DirectWriter;
+
+// While a thread that holds the append lock may wait.
+class WaitsInAppend {
+ public:
+  explicit WaitsInAppend(std::atomic<std::thread::id>& who)
+      : who_(who), before_(who.exchange(std::this_thread::get_id(), std::memory_order_relaxed)) {}
+  ~WaitsInAppend() { who_.store(before_, std::memory_order_relaxed); }
+  WaitsInAppend(const WaitsInAppend&) = delete;
+  WaitsInAppend& operator=(const WaitsInAppend&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& who_;
+  const std::thread::id before_;
+};
+
+class Appender {
+ public:
+  Appender(SharedFile& file, Reach& reach, LoggedEnd& logged_end, DirectWriter& direct_writer)
+      : file_(file),
+        reach_(reach),
+        logged_end_(logged_end),
+        direct_writer_(direct_writer),
+        several_nodes_(reach.spans_nodes()) {}
+
+  // Held by who calls any function that does not say otherwise. Lock order: this, then the file table's, then
+  // other files' of this: by try_lock only.
+  BiasedMutex mutex;
+
+  // File::append.
+  Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call);
+  Status append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                CallNumber call);
+  void note_empty_call(CallNumber call);
+  uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank);
+  void remove_open(uint32_t open);
+
+  // How long a call waits for room in the log.
+  enum class Patience {
+    none,  // not for other nodes' ranks, as its caller may go past the log
+    full,  // as long as any can come
+  };
+  // On return `*found` tells whether the last segment has room. It has none if nothing is logged any more, or
+  // if room can come only from ranks of other nodes, which may, in other threads, wait for this call.
+  Status make_room(Patience patience, bool* found);
+
+  // For who appends a record itself, after make_room.
+  SegmentWriter& writer() { return owned_.back().writer; }
+  void note(uint64_t begin, uint64_t end);       // that a record of these file bytes has been appended
+  Status publish(uint64_t stamp, uint64_t end);  // fence, then let others see
+  void finished_or_not(CallNumber call) { call.goes_on ? interrupted(call) : finished(call); }
+  uint64_t last_stamp() const { return last_stamp_; }
+  void take_stamp(uint64_t stamp) { last_stamp_ = stamp; }
+  // When the call that is about to be counted began, for tally; 0 if that does not want to know.
+  uint64_t begin_ns(uint64_t bytes) const;
+  void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call
+  void is_slow() { tally_.timer.slow(); }
+
+  // Nothing more goes into the last segment.
+  void seal();
+  Status sync_segments();
+  bool frees_oldest_drained();  // gives back a segment all of whose records are drained
+  void give_all_back();         // all records are drained
+  void keep_all();              // they are not: their segments stay on the medium
+  size_t segments() const { return owned_.size(); }
+  bool owns_undrained() const;
+  // Whether this rank's open of the file counts in Rendezvous::logs_in_use.
+  bool counts_as_log() const { return counts_as_log_; }
+
+  // Any thread, with or without `mutex`:
+  // The log is lost: what others may not be able to map any more is copied to where they can.
+  void give_up();
+  bool has_given_up() const { return has_given_up_.load(std::memory_order_acquire); }
+  uint32_t undrained_segments() const;  // one that is empty yet among them
+  // Whether the last segment was taken for a call without data, and holds none yet.
+  bool has_table_only() const;
+  // Who holds `mutex`, and may wait.
+  std::atomic<std::thread::id>& who_waits() { return waits_; }
+  // The tally becomes the process's. waits: for a thread that appends.
+  void add_up(bool waits);
+  struct Calls {
+    uint64_t calls = 0, collective = 0, bytes = 0;
+  };
+  Calls calls();
+
+ private:
+  struct Owned {
+    SegmentPool::Segment* segment;
+    SegmentWriter writer;
+    uint32_t cell;
+  };
+  // What the hot path counts, under the lock that it holds anyway.
+  struct Tally {
+    uint64_t calls = 0, collective = 0, bytes = 0, records = 0;
+    CallTimer timer;
+  };
+  static constexpr uint32_t kNoCell = UINT32_MAX;
+
+  uint64_t next_stamp();
+  bool has_room() const;
+  bool takes_nothing(Patience patience);
+  Status find_segment(Patience patience, bool* found);
+  Status free_some(Patience patience, bool has_cell, bool again, bool* freed);
+  Status free_a_cell(bool* freed);
+  Status free_a_segment(bool* freed);
+  std::optional<uint32_t> free_cell() const;
+  Status attach(SegmentPool::Segment* segment, uint32_t cell);
+  void show_cell(const Owned& owned);
+  void detach(size_t position);  // gives owned_[position] back
+  static void note_begin(SegmentCell& segment, uint64_t begin);
+  void declare(uint32_t entry);  // in the last segment's open table
+  void declare_all();
+  bool attach_for_table();            // false: there is no free segment
+  void interrupted(CallNumber call);  // a part of it is logged, and goes on in another segment
+  void finished(CallNumber call) {
+    if (call.open == 0) return;
+    file_.cell->opens[call.open - 1].progress.store(progress_of(call.number, call.independent),
+                                                    std::memory_order_relaxed);
+  }
+
+  SharedFile& file_;
+  Reach& reach_;
+  LoggedEnd& logged_end_;
+  DirectWriter& direct_writer_;
+  const bool several_nodes_;
+  std::vector<Owned> owned_;  // oldest first; the last one may be open
+  bool open_ = false;         // owned_.back() is not sealed
+  uint64_t last_stamp_ = 0;
+  uint64_t unpublished_ = 0;                   // records since the last publish
+  uint32_t declared_ = 0;                      // bit per entry of the last segment's open table
+  std::atomic<uint32_t> table_cell_{kNoCell};  // of the last segment, if it was taken for its table alone
+  uint64_t last_end_ = 0;                      // file byte behind the last record of the open segment
+  bool counts_as_log_ = false;
+  Tally tally_;
+  std::atomic<std::thread::id> waits_{};
+  std::atomic<bool> has_given_up_{false};
+};
+
+}  // namespace pmio

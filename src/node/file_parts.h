@@ -1,0 +1,54 @@
+// What a File consists of; private to the layers node and span.
+#pragma once
+
+#include <memory>
+
+#include "node/appender.h"
+#include "node/direct_writer.h"
+#include "node/file.h"
+#include "node/log_reader.h"
+#include "node/logged_end.h"
+#include "node/reach.h"
+#include "node/shared_file.h"
+
+namespace pmio {
+
+// How long a file's records have been in the log, for the background thread.
+struct AgeWatch {
+  uint64_t appended = 0;
+  uint64_t changed_ns = 0;
+  uint64_t retry_ns = 0;
+  uint64_t mark = 0;     // so many records had been appended
+  uint64_t mark_ns = 0;  // at this time, when as many as the mark before had been drained
+  bool is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns);
+};
+
+struct FileParts {
+  // Not attached yet. reach_maker: empty, if all ranks are on this node.
+  FileParts(Job::Impl& job, const std::string& key, const FileIdentity& identity,
+            const ReachMaker& reach_maker);
+  ~FileParts();
+  FileParts(const FileParts&) = delete;
+  FileParts& operator=(const FileParts&) = delete;
+
+  SharedFile shared;
+  LoggedEnd logged_end;
+  std::unique_ptr<Reach> reach;
+  DirectWriter direct_writer;
+  Appender appender;
+  LogReader reader;
+  AgeWatch watch;  // the background thread's
+  // Under the file table's mutex.
+  uint32_t handles = 0;
+  uint32_t releasing = 0;  // releases that have found no handle left
+
+  // Closed: the control block is not this rank's any more.
+  void leave();
+  void let_go();  // of all that this rank has of it; nothing is undrained
+  void add_up(bool waits);
+
+ private:
+  bool has_left_ = false;
+};
+
+}  // namespace pmio

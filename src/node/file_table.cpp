@@ -1,0 +1,208 @@
+#include "node/file_table.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/atomic_max.h"
+#include "node/file_parts.h"
+#include "node/job_impl.h"
+
+namespace pmio {
+
+constexpr size_t kMostResting = 2;  // of a process
+
+Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const FileIdentity& identity,
+                                              std::unique_ptr<TargetFile> target) {
+  const std::string key = file_key(identity);
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<File> file;
+  if (auto at = files_.find(key); at != files_.end()) file = at->second.lock();
+  if (file != nullptr && !how.read_only && !file->target().open_to_write().ok())
+    return Status(Code::access, "'" + how.path + "' is open already, and could only be read then");
+  if (file == nullptr) {
+    file = wake(key, identity, target);
+    if (file != nullptr) files_[key] = file;
+  }
+  if (file == nullptr) {
+    auto made = File::attach(job_, key, identity, std::move(target), how);
+    if (!made.ok()) return made;
+    file = std::move(made).value();
+    files_[key] = file;
+  }
+  if (unfinished_.erase(key) > 0) file->forgive_errors();
+  FileParts& parts = file->parts();
+  const bool first = parts.handles++ == 0;
+  parts.shared.only_read = how.read_only && (first || parts.shared.only_read);
+  job_.start_background();
+  if (how.reach) job_.start_pulse();
+  return file;
+}
+
+std::shared_ptr<File> FileTable::find(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  const auto at = files_.find(key);
+  return at == files_.end() ? nullptr : at->second.lock();
+}
+
+std::shared_ptr<File> FileTable::find_number(uint64_t number) {
+  for (auto& file : open_files())
+    if (file->reach().number() == number) return file;
+  return nullptr;
+}
+
+void FileTable::forget_handle(File& file) {
+  std::lock_guard lock(mutex_);
+  file.parts().handles--;
+}
+
+bool FileTable::has_other_handles(const FileParts& file) {
+  std::lock_guard lock(mutex_);
+  return file.handles > 1;
+}
+
+bool FileTable::begin_release(File& file) {
+  std::lock_guard lock(mutex_);
+  FileParts& parts = file.parts();
+  PMIO_ASSERT(parts.handles > 0);
+  if (--parts.handles > 0) return false;
+  parts.releasing++;
+  return true;
+}
+
+std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
+                                             const std::optional<Settled>& settled) {
+  FileParts& parts = file.parts();
+  const std::string& key = parts.shared.key;
+  std::lock_guard lock(mutex_);
+  // Else another thread has opened it meanwhile, and may have logged more: its own release sees to that.
+  const bool last = --parts.releasing == 0 && parts.handles == 0;
+  std::shared_ptr<File> self = files_[key].lock();
+  if (!drained.ok()) {
+    parts.appender.seal();
+    parts.reach->stays_open();
+    job_.member->keep_log();
+    if (last && self != nullptr) unfinished_[key] = self;
+    return self;
+  }
+  if (!last) return self;
+  // Nobody but the caller has it, and uses its target.
+  if (settled && self.use_count() == 2 && parts.reach->rests_as(*settled)) {
+    rest(self);
+    return self;
+  }
+  parts.appender.give_all_back();
+  // Now, for somebody may hold this object a moment longer, and an open that follows may mean another file of
+  // the same inode number.
+  files_.erase(key);
+  parts.leave();
+  return self;
+}
+
+std::vector<std::shared_ptr<File>> FileTable::open_files() {
+  std::vector<std::shared_ptr<File>> open;
+  std::lock_guard lock(mutex_);
+  for (auto at = files_.begin(); at != files_.end();) {
+    auto file = at->second.lock();
+    if (file == nullptr) {
+      at = files_.erase(at);
+      continue;
+    }
+    const bool held_by_none = unfinished_.contains(at->first) && file.use_count() == 2;
+    if (!held_by_none) open.push_back(std::move(file));
+    ++at;
+  }
+  return open;
+}
+
+Status FileTable::drain_all() {
+  for (const auto& file : open_files()) PMIO_TRY(file->drain(DrainScope::possible));
+  return {};
+}
+
+static bool frees_one(File& file) {
+  Appender& appender = file.parts().appender;
+  std::unique_lock lock(appender.mutex, std::try_to_lock);
+  return lock.owns_lock() && appender.frees_oldest_drained();
+}
+
+bool FileTable::recycle_elsewhere(const Appender& own) {
+  const auto files = open_files();
+  return std::any_of(files.begin(), files.end(), [&own](const auto& file) {
+    return &file->parts().appender != &own && frees_one(*file);
+  });
+}
+
+bool FileTable::recycle_any() {
+  const auto files = open_files();
+  return std::any_of(files.begin(), files.end(), [](const auto& file) { return frees_one(*file); });
+}
+
+bool FileTable::recycle_resting() {
+  std::vector<std::shared_ptr<File>> them;
+  {
+    std::lock_guard lock(mutex_);
+    them.assign(resting_.begin(), resting_.end());
+  }
+  return std::any_of(them.begin(), them.end(), [](const auto& file) { return frees_one(*file); });
+}
+
+uint32_t FileTable::resting_segments() {
+  std::lock_guard lock(mutex_);
+  size_t segments = 0;
+  for (const auto& file : resting_) {
+    Appender& appender = file->parts().appender;
+    std::unique_lock append_lock(appender.mutex, std::try_to_lock);
+    if (append_lock.owns_lock()) segments += appender.segments();
+  }
+  return static_cast<uint32_t>(segments);
+}
+
+void FileTable::note_fill() {
+  Counters& counters = job_.member->counters();
+  const SegmentPool& pool = job_.member->pool();
+  uint64_t segments = 0;
+  for (const auto& file : open_files()) segments += file->parts().appender.undrained_segments();
+  raise_to(counters.log_peak_bytes, segments * pool.segment_bytes());
+  raise_to(counters.log_capacity_bytes, uint64_t{pool.limit()} * pool.segment_bytes());
+}
+
+void FileTable::clear() {
+  unfinished_.clear();
+  resting_.clear();
+}
+
+// One that has rested for long may be let go for it.
+void FileTable::rest(const std::shared_ptr<File>& file) {
+  FileParts& parts = file->parts();
+  parts.reach->lay_down();
+  parts.reader.rest();
+  job_.shared_files.forget_nodes(parts.shared);
+  files_.erase(parts.shared.key);
+  resting_.push_back(file);
+  if (resting_.size() <= kMostResting) return;
+  // Now, before somebody opens it.
+  resting_.front()->parts().let_go();
+  resting_.pop_front();
+}
+
+// The file that rests, with the target that has been opened for it; nullptr: none does.
+std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity& identity,
+                                      std::unique_ptr<TargetFile>& target) {
+  const auto at = std::find_if(resting_.begin(), resting_.end(),
+                               [&](const auto& file) { return file->parts().shared.key == key; });
+  if (at == resting_.end()) return nullptr;
+  std::shared_ptr<File> file = std::move(*at);
+  resting_.erase(at);
+  FileParts& parts = file->parts();
+  const bool same = same_file(parts.shared.identity, identity) && parts.shared.path == target->path();
+  if (!same || !parts.reach->note_nodes().ok()) {
+    // One that is gone, whose inode number this one has; or by another name, which is in its log. Now, before
+    // this one is in the log by the same key.
+    parts.let_go();
+    return nullptr;
+  }
+  parts.reach->take_up(std::move(target));
+  return file;
+}
+
+}  // namespace pmio

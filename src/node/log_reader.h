@@ -1,0 +1,100 @@
+// Reads a file through the logs of this node's ranks: bytes that are in any log come from there, the rest
+// from the target.
+//
+// A read takes no lock that a writer needs. It notes the count of evictions and the floor, copies, and looks
+// again: if a segment was given back meanwhile, what was copied may be another generation's, and the read is
+// repeated.
+//
+// Threads: any; one reads at a time. Scratch memory per thread would be kept for ever.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/prefetch.h"
+#include "drain/paint.h"
+#include "extent/pattern.h"
+#include "node/logged_end.h"
+#include "node/reach.h"
+#include "node/shared_file.h"
+#include "stats/call_timer.h"
+
+namespace pmio {
+
+class LogReader {
+ public:
+  LogReader(SharedFile& file, Reach& reach, LoggedEnd& logged_end)
+      : file_(file), reach_(reach), logged_end_(logged_end) {}
+
+  // File::read. ever_logged: of the file.
+  Status read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective,
+              bool ever_logged);
+  Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got,
+              bool collective);
+  // The size of the file, as far as this node knows, and of all nodes.
+  Result<uint64_t> size_bytes_here() const;
+  Result<uint64_t> size_bytes();
+
+  // The tally becomes the process's. waits: for a thread that reads.
+  void add_up(bool waits);
+  struct Calls {
+    uint64_t calls = 0, bytes = 0;
+  };
+  Calls calls();
+  // Gives its scratch memory back. Nobody reads.
+  void rest();
+  // For who looks the index up beside it: FileIndex::refresh and find are one thread's at a time.
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  // Counted under the lock that a read holds anyway.
+  struct Tally {
+    uint64_t calls = 0, collective = 0, bytes = 0, log_bytes = 0, file_bytes = 0;
+    CallTimer timer;
+  };
+  class ReadCount;
+  // What a look-up relies on: no segment is given back, nothing moves below the floor.
+  struct Epoch {
+    uint64_t evictions = 0, floor = 0, ledger_updates = 0;
+    uint64_t begin = 0, end = 0;  // the range that was looked up
+    bool complete = true;         // all that there is was found
+  };
+  void shorten_tail();  // merges, if reads have had to look at much
+  Status end_read(std::unique_lock<std::mutex>& lock);
+  // Into `entries_`; not all of them if a run has more than `most`.
+  Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
+  Status look(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
+  Status drain_lost_log(bool* is_lost);
+  bool is_over(const Epoch& epoch) const;                     // what was looked up and copied may be wrong
+  Status read_range(uint64_t a, uint64_t b, std::byte* out);  // at most kWindowBytes; holes read as zeros
+  Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale);
+  bool copy_single(uint64_t a, uint64_t b, std::byte* out);
+  Status read_gaps(uint64_t a, uint64_t b, std::byte* out);
+  Status fill_gap(const Interval& bytes, std::byte* to, uint64_t* end);
+  Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes);
+  // Nobody has logged anything: the file alone, whose end need not be looked up.
+  Status read_file(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective);
+  void find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks);
+  Status copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* blocks);
+  Status read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
+                         std::byte* buffer, uint64_t* done);
+  Status read_batch(PatternCursor& memory, std::byte* buffer);
+  Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
+                    uint64_t size, uint64_t* got);
+
+  SharedFile& file_;
+  Reach& reach_;
+  LoggedEnd& logged_end_;
+  std::mutex mutex_;
+  Painter painter_;
+  std::vector<Entry> entries_;
+  std::vector<Interval> covered_, gaps_;
+  std::vector<Vector> batch_;
+  std::unique_ptr<std::byte[]> window_, around_gaps_;
+  bool index_full_ = false;  // a merge for a read failed
+  Tally tally_;
+  PrefetchSequence destinations_;  // the program's buffers
+};
+
+}  // namespace pmio

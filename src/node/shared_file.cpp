@@ -1,0 +1,79 @@
+#include "node/shared_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "log/segment.h"
+#include "node/job_impl.h"
+
+namespace pmio {
+
+constexpr useconds_t kPollMicroseconds = 50;
+constexpr int kPollsPerLook = 1000;
+
+bool SharedFile::all_drained() const {
+  if (control->closing.load(std::memory_order_acquire) != 0) return false;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    const RankCell& of_rank = control->cells[rank];
+    const uint64_t drained = of_rank.drained_records.load(std::memory_order_acquire);
+    if (of_rank.appended.load(std::memory_order_acquire) != drained) return false;
+  }
+  return true;
+}
+
+bool SharedFile::own_is_drained() const {
+  return cell->drained_records.load(std::memory_order_acquire) ==
+         cell->appended.load(std::memory_order_acquire);
+}
+
+uint64_t SharedFile::undrained_bytes() const {
+  uint64_t bytes = 0;
+  for (uint32_t rank = 0; rank < control->ranks; rank++) {
+    const RankCell& of_rank = control->cells[rank];
+    for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
+      const SegmentCell& segment = of_rank.segments[c];
+      if (segment.salt.load(std::memory_order_acquire) == 0) continue;
+      auto log = SegmentReader::open(job->map.map(rank, segment.slot.load(std::memory_order_relaxed)));
+      if (!log.ok()) continue;
+      const uint32_t end = segment.published.load(std::memory_order_acquire);
+      for (uint32_t i = segment.drained.load(std::memory_order_acquire); i < end; i++)
+        bytes += record_vector(log->record(i)).bytes();
+    }
+  }
+  return bytes;
+}
+
+bool SharedFile::looks_after_it() const {
+  for (uint32_t rank = 0; rank < job->member->options().rank; rank++) {
+    const RankCell& other = control->cells[rank];
+    if (other.attached.load(std::memory_order_relaxed) != 0 && !other.died()) return false;
+  }
+  return true;
+}
+
+Status SharedFile::await_rank(const std::function<bool()>& done) const {
+  for (int polls = 1; !done(); polls++) {
+    if (polls % kPollsPerLook == 0 && drainer->some_rank_died())
+      return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
+    usleep(kPollMicroseconds);
+  }
+  return {};
+}
+
+void SharedFile::add_up_target() const {
+  Counters& all = job->member->counters();
+  IoCounters& io = target->counters();
+  std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};
+  std::atomic<uint64_t>* reads[] = {&all.target_reads_1k, &all.target_reads_1m, &all.target_reads_large};
+  for (int size_class = 0; size_class < 3; size_class++) {
+    count(*writes[size_class], io.writes[size_class].exchange(0, std::memory_order_relaxed));
+    count(*reads[size_class], io.reads[size_class].exchange(0, std::memory_order_relaxed));
+  }
+  count(all.target_write_bytes, io.written_bytes.exchange(0, std::memory_order_relaxed));
+  count(all.target_read_bytes, io.read_bytes.exchange(0, std::memory_order_relaxed));
+  count(all.target_write_ns, io.write_ns.exchange(0, std::memory_order_relaxed));
+  count(all.target_read_ns, io.read_ns.exchange(0, std::memory_order_relaxed));
+}
+
+}  // namespace pmio

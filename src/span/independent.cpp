@@ -1,0 +1,170 @@
+// Independent writes to a file whose ranks are on several nodes (decision 0011): logged, where this node
+// holds the leases of their windows; else straight to the file.
+//
+// A writer announces itself, looks whether it holds the leases and what the horizon is, takes a stamp and
+// publishes its record, without waiting for anybody in between. So whoever gives leases up, or raises the
+// horizon, knows after a wait for those that were announced that nothing more comes under the old ones.
+#include <algorithm>
+#include <set>
+
+#include "base/atomic_max.h"
+#include "base/clock.h"
+#include "log/call_stamp.h"
+#include "node/job_impl.h"
+#include "span/spanning.h"
+
+namespace pmio {
+
+constexpr uint64_t kMostWindows = 256;  // of one write, and asked for at once
+constexpr int kMostLooks = 1024;        // at the ranges to come
+// Where other nodes want the same windows all the time, the log is no gain.
+constexpr int kMostQuestions = 2;
+
+namespace {
+
+class Announcement {
+ public:
+  explicit Announcement(RankCell& cell) : logging_(cell.logging) { step(); }
+  ~Announcement() { step(); }
+  Announcement(const Announcement&) = delete;
+  Announcement& operator=(const Announcement&) = delete;
+
+ private:
+  // One thread of the rank at a time.
+  void step() { logging_.store(logging_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst); }
+  std::atomic<uint32_t>& logging_;
+};
+
+uint64_t first_window(const Vector& range) { return static_cast<uint64_t>(range.offset) / kWindowBytes; }
+uint64_t last_window(const Vector& range) { return (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes; }
+
+}  // namespace
+
+Status Spanning::await_announced() const {
+  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
+    const std::atomic<uint32_t>& logging = file_.control->cells[rank].logging;
+    const uint32_t then = logging.load(std::memory_order_seq_cst);
+    if (then % 2 == 0) continue;
+    PMIO_TRY(file_.await_rank([&] { return logging.load(std::memory_order_seq_cst) != then; }));
+  }
+  return {};
+}
+
+Status Spanning::give_up_leases(std::span<const Vector> ranges) {
+  for (const Vector& range : ranges) {
+    const uint64_t first = first_window(range), last = last_window(range);
+    if (last - first >= Leases::kMost) {
+      file_.control->leases.give_up_all();
+      break;
+    }
+    for (uint64_t at = first; at <= last; at++) file_.control->leases.give_up(at);
+  }
+  return await_announced();
+}
+
+bool Spanning::holds_leases(const Vector& range) const {
+  for (uint64_t at = first_window(range); at <= last_window(range); at++)
+    if (!file_.control->leases.holds(at)) return false;
+  return true;
+}
+
+// Of the windows of the next bytes to be written.
+Status Spanning::ask_for_leases(PatternCursor file, uint64_t bytes) {
+  std::set<uint64_t> windows;
+  for (int looks = 0; bytes > 0 && windows.size() < kMostWindows && looks < kMostLooks; looks++) {
+    const Vector range = file.next(bytes);
+    bytes -= range.bytes();
+    const uint64_t last = std::min(last_window(range), first_window(range) + kMostWindows - 1);
+    for (uint64_t at = first_window(range); at <= last; at++) windows.insert(at);
+  }
+  std::vector<Vector> ranges;
+  std::vector<uint64_t> questions;
+  for (const uint64_t at : windows) {
+    questions.push_back(file_.control->leases.ask(at));
+    ranges.push_back({static_cast<int64_t>(at * kWindowBytes), kWindowBytes, 0, 1});
+  }
+  const auto answers = neighbours_.ask(number(), 0, ranges, Neighbours::Purpose::log);
+  if (!answers.ok()) return answers.status();
+  raise_to(file_.control->clock, answers.value().clock);
+  auto question = questions.begin();
+  for (const uint64_t at : windows) file_.control->leases.grant(at, *question++);
+  return {};
+}
+
+// Later than all that this rank has logged and than what it may have learnt of, and beyond the horizon: or
+// none, also where others may learn of it that have not begun the calls that it counts.
+std::optional<CallStamp> Spanning::independent_stamp() {
+  const uint64_t calls = file_.cell->completed.load(std::memory_order_relaxed);
+  const uint64_t clock = file_.control->clock.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (clock == kLastClock + 1) used_up_stamps_.store(true, std::memory_order_relaxed);
+  if (calls >= kLastCall || clock > kLastClock) return {};
+  if (calls != 0 && calls == only_started_.load(std::memory_order_relaxed)) return {};
+  const CallStamp stamp = call_stamp(calls, clock);
+  // Of another rank's collective call, which this one has not come to, some is drained.
+  if (stamp <= parts_.appender.last_stamp() ||
+      stamp <= file_.control->horizon.load(std::memory_order_seq_cst))
+    return {};
+  return stamp;
+}
+
+// *logged: so many of the next bytes; 0: it is better not to log them.
+Status Spanning::log_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                                 uint64_t bytes, CallNumber call, uint64_t* logged) {
+  *logged = 0;
+  Appender& appender = parts_.appender;
+  bool room = false;
+  PMIO_TRY(appender.make_room(Appender::Patience::none, &room));
+  if (!room) return {};
+  PatternCursor ahead = file;
+  const Vector where = ahead.next(std::min(bytes, appender.writer().room_bytes()));
+  if (last_window(where) - first_window(where) >= kMostWindows) return {};
+  for (int questions = 0; questions <= kMostQuestions; questions++) {
+    if (questions > 0) {
+      appender.is_slow();
+      PMIO_TRY(ask_for_leases(file, bytes));
+    }
+    const Announcement announced(*file_.cell);
+    if (!holds_leases(where)) continue;
+    const std::optional<CallStamp> stamp = independent_stamp();
+    if (!stamp) return {};
+    appender.take_stamp(*stamp);
+    appender.writer().append(where, memory, buffer, *stamp, call, where.bytes() == bytes && !call.goes_on);
+    appender.note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
+    PMIO_TRY(appender.publish(*stamp, static_cast<uint64_t>(where.end())));
+    appender.finished_or_not(call);
+    file = ahead;
+    *logged = where.bytes();
+    return {};
+  }
+  return {};
+}
+
+bool Spanning::has_used_up_stamps() {
+  return used_up_stamps_.load(std::memory_order_relaxed) && used_up_stamps_.exchange(false);
+}
+
+Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                                   uint64_t bytes, CallNumber call) {
+  Appender& appender = parts_.appender;
+  Membership& member = *file_.job->member;
+  uint64_t left = bytes;
+  // Else the numbers of other threads' collective calls say nothing of what came before this write.
+  if (!member.options().threads_at_once) {
+    const std::lock_guard lock(appender.mutex);
+    const uint64_t begin_ns = appender.begin_ns(bytes);
+    for (uint64_t logged = 0; left > 0; left -= logged) {
+      PMIO_TRY(log_independent(file, memory, buffer, left, call, &logged));
+      if (logged == 0) break;
+    }
+    if (left < bytes) appender.tally(bytes - left, begin_ns, call);
+  }
+  if (left == 0) return {};
+  const uint64_t begin_ns = monotonic_ns();
+  PMIO_TRY(parts_.direct_writer.write(file, memory, buffer, left));
+  count(member.counters().direct_calls);
+  count(member.counters().direct_bytes, left);
+  count(member.counters().direct_ns, monotonic_ns() - begin_ns);
+  return {};
+}
+
+}  // namespace pmio

@@ -1,0 +1,148 @@
+// What a node asks of the others before it reads or writes a byte of the file itself, and what it answers.
+#include <algorithm>
+
+#include "drain/blocks.h"
+#include "node/job_impl.h"
+#include "span/spanning.h"
+
+namespace pmio {
+
+constexpr unsigned kDrainsWithoutStarted = 3;
+constexpr size_t kMostEntries = 65536;      // drained ones; beyond this many a range is taken to be cached
+constexpr size_t kMostRangesAsked = 32768;  // in one question to other nodes
+
+Status Spanning::before_read(std::span<const Vector> ranges, uint64_t* end) {
+  return meet_nodes(ranges, false, end);
+}
+
+Status Spanning::before_read(PatternCursor file, uint64_t bytes, uint64_t* end) {
+  std::vector<Vector> ranges;
+  while (bytes > 0) {
+    ranges.push_back(file.next(bytes));
+    bytes -= ranges.back().bytes();
+    if (ranges.size() < kMostRangesAsked || bytes == 0) continue;
+    // Too many to tell them all: one that holds them.
+    ranges.assign(1, span_of(ranges));
+  }
+  return meet_nodes(ranges, false, end);
+}
+
+Status Spanning::before_direct_write(std::span<const Vector> ranges) {
+  uint64_t end = 0;
+  return meet_nodes(ranges, true, &end);
+}
+
+// Whether the other nodes are known to hold nothing of the ranges, without a question for each.
+Result<bool> Spanning::is_clear(std::span<const Vector> ranges, uint64_t finished, uint64_t* end) {
+  // Both only grow.
+  const uint64_t changes = file_.control->foreign_writes.load(std::memory_order_seq_cst) +
+                           file_.control->foreign_leases.load(std::memory_order_seq_cst);
+  auto clear =
+      others_.clear_of(neighbours_, number(), finished, changes, ranges, &file_.control->remote_syncs, end);
+  if (clear.ok() && clear.value()) *end = std::max(*end, parts_.logged_end.bytes());
+  return clear;
+}
+
+Status Spanning::meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end) {
+  if (file_.only_read && !will_write) {
+    *end = 0;  // no node knows more than this one
+    return {};
+  }
+  const uint64_t finished = file_.cell->completed.load(std::memory_order_relaxed);
+  if (!will_write && !ranges.empty()) {
+    const auto clear = is_clear(ranges, finished, end);
+    if (!clear.ok()) return clear.status();
+    if (clear.value()) return {};
+  }
+  CallStamp upto = last_stamp_of(finished);
+  // Ranks need not come to a call that was only started, unless what it has written is what is asked for.
+  const uint64_t waiting = std::min(finished, last_waiting_.load(std::memory_order_relaxed));
+  for (unsigned asked = 0;; asked++) {
+    bool held = false;
+    if (will_write) PMIO_TRY(answer_here(upto, ranges, true, &held));
+    const auto answers = neighbours_.ask(number(), upto, ranges,
+                                         will_write ? Neighbours::Purpose::write : Neighbours::Purpose::read);
+    if (!answers.ok()) return answers.status();
+    *end = std::max(parts_.logged_end.bytes(), answers.value().end);
+    file_.control->remote_syncs.learn(answers.value().synced);
+    if (!answers.value().undrained && !held) return {};
+    // What others go on to log independently is nothing that this rank has learnt of.
+    const uint64_t clock =
+        std::max(answers.value().clock, file_.control->clock.load(std::memory_order_seq_cst));
+    upto = std::min(upto, call_stamp(finished, std::min(clock, kLastClock)));
+    PMIO_TRY(neighbours_.drain(number(), asked < kDrainsWithoutStarted ? waiting : finished, asked > 0));
+  }
+}
+
+// Whether this node's logs hold bytes of the range: undrained ones, with stamps up to `upto`, or drained ones
+// that are still served.
+Status Spanning::holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found) {
+  const bool dirty = which == FileIndex::Which::undrained;
+  const auto a = static_cast<uint64_t>(range.offset);
+  const auto b = static_cast<uint64_t>(range.end());
+  std::vector<Entry> candidates;
+  if (dirty) PMIO_TRY(file_.index->scan_tail(a, b, &candidates));
+  PMIO_TRY(file_.index->refresh());
+  // Of undrained ones all are looked at: later ones do not count.
+  const size_t most = dirty ? SIZE_MAX : kMostEntries;
+  *found = !file_.index->find(a, b, concealed_throughout(*file_.control, a, b), most, &candidates, which);
+  FileEntrySource source(file_.control, &file_.job->map);
+  for (const Entry& entry : candidates) {
+    if (*found) return {};
+    if (dirty && entry.stamp_ns > upto) continue;
+    EntrySource::Located located;
+    *found = !source.locate(entry, &located) || may_share_a_byte(range, located.range);
+  }
+  return {};
+}
+
+void Spanning::stop_serving(const Vector& range) {
+  FileControl& control = *file_.control;
+  RobustLock lock(control.index_mutex);
+  const uint64_t first = static_cast<uint64_t>(range.offset) / kWindowBytes;
+  const uint64_t last = (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes;
+  if (last - first >= kMaxStale) return conceal_all(control);
+  for (uint64_t at = first; at <= last; at++)
+    conceal_window(control, at, control.horizon.load(std::memory_order_relaxed));
+}
+
+Status Spanning::answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held) {
+  *held = false;
+  std::lock_guard lock(parts_.reader.mutex());
+  if (!file_.all_drained()) {
+    for (const Vector& range : ranges) {
+      PMIO_TRY(holds(range, upto, FileIndex::Which::undrained, held));
+      if (*held) return {};
+    }
+  }
+  // Looked at afterwards: a round that begins to close has been seen above. Until all nodes have finished it
+  // another one may still serve older bytes, and recovery may write these again.
+  if (!ranges.empty() && file_.control->closing.load(std::memory_order_acquire) != 0) {
+    *held = true;
+    return {};
+  }
+  if (!will_write) return {};
+  for (const Vector& range : ranges) {
+    bool cached = false;
+    PMIO_TRY(holds(range, upto, FileIndex::Which::drained, &cached));
+    if (cached) stop_serving(range);
+  }
+  return {};
+}
+
+Status Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose,
+                        bool* undrained) {
+  FileControl& control = *file_.control;
+  if (purpose != Neighbours::Purpose::read) PMIO_TRY(give_up_leases(ranges));
+  // What this node's ranks know of the file may be old from now on (Survey).
+  if (purpose == Neighbours::Purpose::log) {
+    control.foreign_leases.fetch_add(1, std::memory_order_seq_cst);
+    return {};
+  }
+  const bool will_write = purpose == Neighbours::Purpose::write;
+  if (will_write) control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  if (control.unsynced.holds(ranges)) PMIO_TRY(control.unsynced.sync(*file_.target));
+  return answer_here(upto, ranges, will_write, undrained);
+}
+
+}  // namespace pmio

@@ -1,0 +1,115 @@
+// Files that rest: closed, complete, and with what of them is still in this rank's log. Opened again by the
+// job they go on as if they had never been closed, so that reads come from the log, if nobody outside of the
+// job has written the file meanwhile (decision 0014). Only files whose ranks are on several nodes rest: those
+// of one node are in its page cache.
+//
+// Whoever has written shows in the file's time of modification, which the close has set back
+// (TargetFile::set_back); on file systems where it tells (tells_of_writes).
+#include <chrono>
+#include <thread>
+
+#include "base/file_system.h"
+#include "node/job_impl.h"
+#include "span/spanning.h"
+
+namespace pmio {
+
+void Spanning::lay_down() {
+  file_.target->lay_down();
+  reader_.reset();
+}
+
+void Spanning::take_up(std::unique_ptr<TargetFile> opened) {
+  file_.target->take_up(std::move(opened));
+  woken_ = true;
+  // It may have been cut. All ranks are in the open, and nobody has logged anything since the close.
+  file_.control->truncations.fetch_add(1, std::memory_order_acq_rel);
+  file_.control->known_size.store(UINT64_MAX, std::memory_order_release);
+  file_.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+}
+
+// What is read from now on is read anew.
+void Spanning::synced() {
+  others_know(state_to_know());
+  file_.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+}
+
+// When all ranks are in the open, and what dead jobs had left for the file is in it.
+void Spanning::compare() {
+  if (!woken_)
+    mtime_reliable_ =
+        file_.job->member->options().keep_closed && tells_of_writes(file_system_of(file_.target->fd()));
+  std::optional<FileState> at_open;
+  if (mtime_reliable_) {
+    if (auto now = file_.target->state(true); now.ok()) at_open = *now;
+  }
+  if (woken_ && at_open != closed_) {
+    const RobustLock lock(file_.control->index_mutex);
+    conceal_all(*file_.control);
+  }
+  const std::lock_guard lock(known_mutex_);
+  known_ = {newest_drained(*file_.control), at_open, 0};
+}
+
+// Before a sync returns. What others write from then on has another time, also by a clock that is a little
+// behind: the last write was long enough ago.
+std::optional<FileState> Spanning::state_to_know() {
+  if (!mtime_reliable_) return {};
+  auto state = file_.target->state(true);
+  if (!state.ok()) return {};
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds kWait(TargetFile::kSetBackNs);
+  const nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  const nanoseconds wait = nanoseconds(state->mtime_ns) + kWait - now;
+  if (wait > kWait) return {};  // written by a clock that is ahead
+  std::this_thread::sleep_for(wait);
+  return *state;
+}
+
+// Of all that has been drained. state: of the file, taken before.
+void Spanning::others_know(const std::optional<FileState>& state) {
+  const std::lock_guard lock(known_mutex_);
+  const CallStamp drained = newest_drained(*file_.control);
+  if (drained == known_.upto && state && state == known_.state) return;
+  known_ = {drained, state, known_.upto};
+}
+
+Spanning::Known Spanning::known_by_others() {
+  const std::lock_guard lock(known_mutex_);
+  return known_;
+}
+
+bool Spanning::is_as(const Known& known_then) const {
+  if (known_then.upto != newest_drained(*file_.control) || !known_then.state) return false;
+  auto now = file_.target->state(true);
+  return now.ok() && *now == *known_then.state;
+}
+
+// If the job has drained since others know of the file, its own writes hide theirs: those records they may
+// have written over, but not what has been drained since.
+Settled Spanning::settle(bool decides) {
+  if (!mtime_reliable_) return {};
+  const Known known = known_by_others();
+  const bool same = is_as(known);
+  Settled settled{known.upto, same ? known.uncertain : known.upto};
+  if (!decides || file_.job->files.has_other_handles(parts_)) return settled;
+  // Else the times are left alone.
+  auto left = same ? Result<FileState>(*known.state) : file_.target->set_back();
+  if (!left.ok()) return settled;
+  settled.rests = 1;
+  settled.set_back = same ? 0 : 1;
+  settled.size_bytes = left->size_bytes;
+  settled.mtime_ns = left->mtime_ns;
+  return settled;
+}
+
+bool Spanning::rests_as(const Settled& settled) {
+  closed_ = {settled.size_bytes, settled.mtime_ns};
+  // If the times have been set back, nobody can tell any more who has written before.
+  const uint64_t hidden = settled.set_back != 0 ? settled.known : settled.uncertain;
+  const RobustLock lock(file_.control->index_mutex);
+  conceal_upto(*file_.control, hidden);
+  return mtime_reliable_ && hidden < newest_drained(*file_.control);
+}
+
+}  // namespace pmio

@@ -1,0 +1,186 @@
+// The reach of a file whose ranks are on several nodes: what it asks of the other nodes, and what they ask of
+// this one (decision 0011).
+//
+// Nobody reads or writes a byte of the file itself before what another node has logged of it has been
+// drained, and what another node has written past its log has been synced.
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "log/call_stamp.h"
+#include "log/segment.h"
+#include "node/file.h"
+#include "node/file_parts.h"
+#include "node/index.h"
+#include "node/reach.h"
+#include "span/fresh_reader.h"
+#include "span/neighbours.h"
+#include "span/survey.h"
+
+namespace pmio {
+
+class Spanning : public Reach {
+ public:
+  Spanning(FileParts& file, Neighbours& neighbours)
+      : Reach(true), parts_(file), file_(file.shared), neighbours_(neighbours) {}
+  // Of a file that spans nodes.
+  static Spanning& of(File& file);
+  // For Job::OpenOptions.
+  static ReachMaker over(Neighbours& neighbours);
+
+  // What all ranks have agreed on when they have opened the file.
+  struct Agreed {
+    uint64_t number;  // the file's among the nodes: what some rank has from an earlier open; else a new one
+    // The highest that any of them knows of.
+    uint64_t last_call;
+    CallStamp horizon, finished_horizon;
+    uint64_t size;
+  };
+  // An error: nothing may be logged.
+  Status join_nodes(const Agreed& all);
+  // The last collective write call that this rank knows of.
+  uint64_t last_call() const;
+  // Of the last round that was begun on this node; 0: none.
+  CallStamp horizon() const;
+  // Of the last round that was finished on this node, as its ledger says; 0: none.
+  CallStamp finished_horizon() const;
+
+  // Around each collective write call, also if this rank fails in it: its number is the stamp of its records.
+  // Another thread's call waits for the end of this one. may_wait: by its definition it may wait for all
+  // ranks to begin it, so that no rank learns of what comes behind it before it has begun it too.
+  void begin_call(bool may_wait = true);
+  void end_call();
+  // An independent write: logged as by append, after the other nodes have been asked if that is not known to
+  // be needless; or straight to the file, if they want the same windows or the log has no room. On return it
+  // is seen by all, and as durable as what is logged.
+  Status write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                           uint64_t bytes, CallNumber call);
+  // Whether independent writes have just used up the last stamp, on this node: all later ones go to the file.
+  // True once, on one rank.
+  bool has_used_up_stamps();
+
+  // Between the drains of the last close and the first release.
+  Settled settle(bool decides);
+  // Whether the file rested since its last close, on this rank.
+  bool has_rested() const { return woken_; }
+
+  // What the other nodes ask of this one; each from one of its processes.
+  // A file whose close has failed keeps its number.
+  uint64_t number() const override { return number_.load(std::memory_order_acquire); }
+  // Collective write calls that all local ranks have finished, and that some have begun.
+  uint64_t calls_finished_here() const;
+  uint64_t calls_begun_here() const;
+  uint64_t clock() const;  // of the latest independent write that this node knows of
+  // How many writes past the log this node has synced: Unsynced::synced.
+  uint64_t writes_synced() const;
+  // Neighbours::ask, for this node.
+  Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose, bool* undrained);
+  // Neighbours::survey, for this node; *held: nothing of use if it is not complete.
+  Status survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
+  // Some local rank is gone without having closed the file: nobody can tell how far it would have come.
+  bool some_rank_died() const;
+  bool all_drained_here() const { return file_.all_drained(); }
+  Status discard_here();
+
+  // For a round: on return what ranks of this node have logged independently, and had begun before, is
+  // published.
+  Status await_announced() const;
+
+  Status attached() override;
+  Status note_nodes() override;
+  Status drain(DrainScope scope) override;
+  bool is_drained() const override;
+  Status before_read(std::span<const Vector> ranges, uint64_t* end) override;
+  Status before_read(PatternCursor file, uint64_t bytes, uint64_t* end) override;
+  Status begin_reading_target() override;
+  void end_reading_target() override;
+  Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, uint64_t* got) override;
+  Status begin_direct_write() override { return {}; }
+  Status before_direct_write(std::span<const Vector> ranges) override;
+  void end_direct_write() override {}
+  Result<uint64_t> target_bytes() const override;
+  Result<uint64_t> bytes_elsewhere() override;
+  void synced() override;
+  void note_foreign_write() override {}  // the mark says so all the time
+  void forget_elsewhere() override;
+  void note_truncation() override;
+  void truncated_elsewhere() override;
+  Status discard() override;
+  bool rests_as(const Settled& settled) override;
+  void lay_down() override;
+  void take_up(std::unique_ptr<TargetFile> opened) override;
+  void stays_open() override { woken_ = false; }
+
+ private:
+  // Which drained records programs outside of the job know of, by a sync or the last close, and so may write
+  // over.
+  struct Known {
+    CallStamp upto = 0;
+    std::optional<FileState> state;  // of the file since, as long as none of them writes; nothing: unknown
+    CallStamp uncertain = 0;         // those that they may have written over since they knew of them
+  };
+
+  Status raise_horizon(CallStamp horizon, CallStamp finished);
+  Status drain_log(bool room);
+  Status drain_everywhere(bool will_write);
+  // Waits until no other node holds undrained bytes of the ranges, of those that are there by now. *end: of
+  // the file.
+  Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
+  Result<bool> is_clear(std::span<const Vector> ranges, uint64_t finished, uint64_t* end);
+  Status answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held);
+  Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);
+  void stop_serving(const Vector& range);
+  Status survey_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
+  Status unite_held(uint64_t calls, const Interval& bytes, const std::vector<Entry>& found,
+                    std::vector<Vector>* held, bool* complete);
+
+  // How often other nodes may have changed the file; never less than before.
+  uint64_t changes_seen() const;
+  Status await_older_reads(uint64_t changes) const;
+
+  // The append lock is held.
+  Status log_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                         CallNumber call, uint64_t* logged);
+  std::optional<CallStamp> independent_stamp();
+  bool holds_leases(const Vector& range) const;
+  Status ask_for_leases(PatternCursor file, uint64_t bytes);
+  // On return no rank of this node logs anything in the ranges before it has asked the other nodes.
+  Status give_up_leases(std::span<const Vector> ranges);
+
+  void compare();  // with what the file was like at the last close
+  std::optional<FileState> state_to_know();
+  Known known_by_others();
+  bool is_as(const Known& known_then) const;  // nothing has been drained or written since
+  void others_know(const std::optional<FileState>& state);
+
+  FileParts& parts_;
+  SharedFile& file_;
+  Neighbours& neighbours_;
+  Survey others_;       // what they hold
+  SurveyAnswers told_;  // what they have been told of this node's log; under the reader's mutex
+  std::atomic<uint64_t> number_{0};
+  std::atomic<uint64_t> only_started_{0};  // the last collective call whose beginning waits for nobody
+  std::atomic<uint64_t> last_waiting_{0};  // the last one that may wait for all ranks
+  std::mutex call_mutex_;  // held from begin_call to end_call: records and ends of calls come in their order
+  std::atomic<bool> used_up_stamps_{false};  // and nobody has been told
+
+  // Under the reader's mutex: opened since other nodes last changed the file, as all others are by which this
+  // node's ranks read it now.
+  std::unique_ptr<FreshReader> reader_;
+  uint64_t reader_changes_ = 0, reader_writes_ = 0;
+
+  bool woken_ = false;           // it has rested
+  bool mtime_reliable_ = false;  // the file's times show that somebody writes
+  FileState closed_{};           // as it was left at its last close, if it has rested
+  std::mutex known_mutex_;       // nothing else is locked, and no system call made, while it is held
+  Known known_;                  // under its mutex
+};
+
+}  // namespace pmio
