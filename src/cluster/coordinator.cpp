@@ -141,7 +141,7 @@ Status Coordinator::poll(uint64_t file, Poll* now) {
   }
   now->finished = std::min(all.finished, kLastCall);
   // Some ranks may be in the next call while others still write independently before it. Those writes will
-  // find that they are late (File::Impl::independent_stamp).
+  // find that they are late (Spanning::independent_stamp).
   const bool in_next_call = all.begun > all.finished && now->finished < kLastCall;
   now->horizon = in_next_call ? call_stamp(now->finished + 1, 0)
                               : call_stamp(now->finished, std::clamp(all.clock, uint64_t{1}, kLastClock));

@@ -41,7 +41,7 @@ struct JobOptions {
   // By the background thread: what has been in the log for so long, while the program goes on writing; 0: not
   // for its age.
   uint64_t max_age_ns = kDefaultMaxAgeNs;
-  bool keep_closed = true;              // files may rest after a close (node/resting.cpp)
+  bool keep_closed = true;              // files may rest after a close (span/resting.cpp)
   MediumOpener open_log = open_medium;  // for the job's own directory
   // Asked when the job's directory is there; an error is join's. Empty: any place will do.
   std::function<Status(const JobPlace&)> suits = {};

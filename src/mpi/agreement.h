@@ -18,7 +18,7 @@ namespace pmio {
 struct OpenedFile {
   int64_t size_bytes = 0;
   int64_t mark = 0;         // of its identity, not negative; all clients of a file system see it alike
-  int64_t file_number = 0;  // File::number: 0 or the same on all ranks
+  int64_t file_number = 0;  // Reach::number: 0 or the same on all ranks
   // 0 on one node.
   int64_t last_call = 0;
   int64_t cut = 0;

@@ -16,7 +16,7 @@ int raise_error(Handle& handle, const Status& status);
 int raise_code(Handle& handle, int code);
 
 // Prints "pmio: text" on stderr, once per text and node if the ranks of the job share memory
-// (node/rendezvous.h). If they do not, and before MPI_Init has returned: once per process.
+// (job/rendezvous.h). If they do not, and before MPI_Init has returned: once per process.
 void complain_once(const std::string& text);
 
 }  // namespace pmio

@@ -84,7 +84,7 @@ struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Pa
   std::atomic<uint64_t> appended;  // records published since the control block was made
   // End of the last byte of the file that has been logged, 0: none. What was in the target when it was cut
   // does not count, for as many cuts as `truncations` says: where these are not all, what the rank has not
-  // drained yet has to be looked through (File::Impl::logged_end).
+  // drained yet has to be looked through (LoggedEnd::bytes).
   std::atomic<uint64_t> logged_end;
   std::atomic<uint32_t> attached;  // 1 while the rank has the file open
   std::atomic<int32_t> process;    // pid, to see whether it lives
@@ -94,7 +94,7 @@ struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Pa
   std::atomic<uint32_t> logging;
   std::atomic<uint64_t> begun;
   std::atomic<uint64_t> completed;
-  // The same: while it reads the target, changes_seen and one more; else 0 (File::Impl::read_gaps).
+  // The same: while it reads the target, changes_seen and one more; else 0 (Spanning::begin_reading_target).
   std::atomic<uint64_t> reading;
   std::atomic<uint64_t> truncations;  // those that logged_end knows of; stored behind it
   // So many of `appended`, from the first on, are in the target, and in runs (count_records).

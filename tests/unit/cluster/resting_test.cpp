@@ -11,7 +11,7 @@
 namespace pmio::test {
 namespace {
 
-// Files that rest between a close and the next open (node/resting.cpp).
+// Files that rest between a close and the next open (span/resting.cpp).
 class ClusterRestTest : public ClusterTest {
  protected:
   // A window for each rank, so that no node's bytes mix with another's.
