@@ -122,7 +122,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);
   handle->amode = amode;
-  const bool undecided = begin_undecided(*handle, comm, filename);
+  const bool undecided = begin_undecided(*handle, ranks, filename);
   bool opened = false;
   const int code = open_in_library(comm, filename, amode, given.get(), fh, &opened);
   handle->name = without_prefix(filename);  // which may depend on what is there

@@ -1,19 +1,15 @@
 #include "mpi/undecided.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
-#include <vector>
 
 #include "base/device_memory.h"
-#include "mpi/agree.h"
 #include "mpi/errors.h"
 #include "mpi/library_engine.h"
 #include "mpi/names.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
 #include "mpi/start_logging.h"
-#include "mpi/team.h"
 #include "recover/recover.h"
 
 namespace pmio {
@@ -35,15 +31,12 @@ Seen& seen(Opener opener) {
   return opener == Opener::alone ? alone : together;
 }
 
-// The same on all ranks of the communicator.
-Opener opener_of(const Handle& handle, MPI_Comm comm) {
+// The same on all ranks.
+Opener opener_of(Opening& ranks) {
   const Process& process = Process::instance();
   if (process.spans_nodes() || process.threads_at_once()) return Opener::other;
-  if (handle.ranks == 1) return Opener::alone;
-  if (handle.ranks != process.ranks()) return Opener::other;
-  const std::vector<int> in_world = members_in_world(comm);
-  const bool all = std::is_sorted(in_world.begin(), in_world.end()) && !in_world.empty();
-  return all ? Opener::together : Opener::other;
+  if (ranks.ranks() == 1) return Opener::alone;
+  return ranks.all_in_order() ? Opener::together : Opener::other;
 }
 
 // Not where the log outlives a power failure, which then every write that returned is to do. Of one that
@@ -56,14 +49,14 @@ bool may_wait_and_see(const Handle& handle) {
 }
 
 // Collective, the same on all ranks: what is known of earlier files is, and hints need not be.
-bool all_expect_small(const Handle& handle, MPI_Comm comm) {
+bool all_expect_small(const Handle& handle, const Opening& ranks) {
   if (handle.opener == Opener::other) return false;
   Seen& all = seen(handle.opener);
   if (all.small.load(std::memory_order_relaxed) < kRow) return false;
   const bool mine = may_wait_and_see(handle);
   if (handle.opener == Opener::alone) return mine;
   if (all.opened.fetch_add(1, std::memory_order_relaxed) % kLookAgain == 0) return false;
-  return on_all_ranks(mine, comm);
+  return ranks.on_all_ranks(mine);
 }
 
 // Nobody writes before all have come to the library's open, and this rank has not yet.
@@ -143,9 +136,9 @@ constinit UndecidedEngine engine;
 
 Engine& undecided_engine() { return engine; }
 
-bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename) {
-  handle.opener = opener_of(handle, comm);
-  if (!all_expect_small(handle, comm)) return false;
+bool begin_undecided(Handle& handle, Opening& ranks, const char* filename) {
+  handle.opener = opener_of(ranks);
+  if (!all_expect_small(handle, ranks)) return false;
   handle.set_engine(undecided_engine());
   const Status brought = bring_in_before(handle, filename);
   if (brought.ok()) return true;

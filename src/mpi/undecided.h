@@ -13,12 +13,13 @@
 
 #include "mpi/calls.h"
 #include "mpi/handle.h"
+#include "mpi/opening.h"
 
 namespace pmio {
 
 // Before the library's open, collective, the same on all ranks: whether the handle's file is expected to be
 // small. Then what a dead job has left of it is in the file.
-bool begin_undecided(Handle& handle, MPI_Comm comm, const char* filename);
+bool begin_undecided(Handle& handle, Opening& ranks, const char* filename);
 
 // Behind the library's open of such a handle.
 void go_on_undecided(Handle& handle);
