@@ -21,8 +21,8 @@ struct OpenedFile {
   int64_t file_number = 0;  // Reach::number: 0 or the same on all ranks
   // 0 on one node.
   int64_t last_call = 0;
-  int64_t cut = 0;
-  int64_t finished_cut = 0;
+  int64_t horizon = 0;
+  int64_t finished_horizon = 0;
 };
 
 // What one rank says.
@@ -51,8 +51,8 @@ class Agreement {
     least_[kMinusMark] = -said.file->mark;
     least_[kMinusSize] = -said.file->size_bytes;
     least_[kMinusLastCall] = -said.file->last_call;
-    least_[kMinusCut] = -said.file->cut;
-    least_[kMinusFinishedCut] = -said.file->finished_cut;
+    least_[kMinusHorizon] = -said.file->horizon;
+    least_[kMinusFinishedHorizon] = -said.file->finished_horizon;
   }
 
   // Of the ranks of both.
@@ -83,8 +83,8 @@ class Agreement {
   int64_t tag() const { return largest(kMinusTag); }
   int64_t size_bytes() const { return largest(kMinusSize); }
   int64_t last_call() const { return largest(kMinusLastCall); }
-  int64_t cut() const { return largest(kMinusCut); }
-  int64_t finished_cut() const { return largest(kMinusFinishedCut); }
+  int64_t horizon() const { return largest(kMinusHorizon); }
+  int64_t finished_horizon() const { return largest(kMinusFinishedHorizon); }
 
  private:
   enum Which {
@@ -97,8 +97,8 @@ class Agreement {
     kMinusTag,
     kMinusSize,
     kMinusLastCall,
-    kMinusCut,
-    kMinusFinishedCut,
+    kMinusHorizon,
+    kMinusFinishedHorizon,
     kNumbers
   };
   static constexpr int64_t kNothing = INT64_MAX;  // nobody has said it

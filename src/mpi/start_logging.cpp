@@ -170,8 +170,8 @@ OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const A
   if (cluster == nullptr) return said;
   const Spanning& reach = Spanning::of(*mine.file);
   file.last_call = static_cast<int64_t>(reach.last_call());
-  file.cut = static_cast<int64_t>(reach.horizon());
-  file.finished_cut = static_cast<int64_t>(reach.finished_horizon());
+  file.horizon = static_cast<int64_t>(reach.horizon());
+  file.finished_horizon = static_cast<int64_t>(reach.finished_horizon());
   return said;
 }
 
@@ -181,8 +181,8 @@ bool all_join_nodes(File& file, const Agreement& all, const Opening& ranks) {
   Spanning::Agreed agreed{};
   agreed.number = static_cast<uint64_t>(all.file_number());
   agreed.last_call = static_cast<uint64_t>(all.last_call());
-  agreed.horizon = static_cast<uint64_t>(all.cut());
-  agreed.finished_horizon = static_cast<uint64_t>(all.finished_cut());
+  agreed.horizon = static_cast<uint64_t>(all.horizon());
+  agreed.finished_horizon = static_cast<uint64_t>(all.finished_horizon());
   agreed.size = static_cast<uint64_t>(all.size_bytes());
   const Status joined = Spanning::of(file).join_nodes(agreed);
   if (!joined.ok()) complain_once(joined.message() + "; the program runs on without the log");

@@ -72,14 +72,14 @@ TEST(Agreement, TheFurthestRankCounts) {
   ranks[1].proposed_tag = 40'000;
   ranks[1].file->size_bytes = 1 << 20;
   ranks[2].file->last_call = 17;
-  ranks[0].file->cut = int64_t{16} << 32 | 9;
-  ranks[1].file->finished_cut = int64_t{15} << 32 | 2;
+  ranks[0].file->horizon = int64_t{16} << 32 | 9;
+  ranks[1].file->finished_horizon = int64_t{15} << 32 | 2;
   const Agreement all = of_all(ranks);
   EXPECT_EQ(all.tag(), 40'000);
   EXPECT_EQ(all.size_bytes(), 1 << 20);
   EXPECT_EQ(all.last_call(), 17);
-  EXPECT_EQ(all.cut(), int64_t{16} << 32 | 9);
-  EXPECT_EQ(all.finished_cut(), int64_t{15} << 32 | 2);
+  EXPECT_EQ(all.horizon(), int64_t{16} << 32 | 9);
+  EXPECT_EQ(all.finished_horizon(), int64_t{15} << 32 | 2);
 }
 
 TEST(Agreement, ANumberThatSomeRankHasKeptIsTheFiles) {
