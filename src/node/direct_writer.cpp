@@ -9,7 +9,6 @@
 namespace pmio {
 
 constexpr uint64_t kStagingBytes = 1 << 20;
-constexpr size_t kMostOfABatch = 32768;
 
 // Writes the next where.bytes() of memory to a place in the file.
 Status DirectWriter::write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer) {
@@ -52,7 +51,7 @@ Status DirectWriter::write(PatternCursor& file, PatternCursor& memory, const std
   std::vector<Vector> ranges;
   while (bytes > 0) {
     ranges.clear();
-    while (bytes > 0 && ranges.size() < kMostOfABatch) {
+    while (bytes > 0 && ranges.size() < kMostRangesAsked) {
       ranges.push_back(file.next(bytes));
       bytes -= ranges.back().bytes();
     }

@@ -18,6 +18,9 @@ namespace pmio {
 
 struct FileParts;
 
+// Of a question to other nodes, and so of each part of a direct write.
+constexpr size_t kMostRangesAsked = 32768;
+
 // Which records a drain brings into the file. None of them waits for ranks of this node.
 enum class DrainScope {
   published,    // all that was published on this node before. Several nodes: of calls that this rank has

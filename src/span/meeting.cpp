@@ -8,8 +8,7 @@
 namespace pmio {
 
 constexpr unsigned kDrainsWithoutStarted = 3;
-constexpr size_t kMostEntries = 65536;      // drained ones; beyond this many a range is taken to be cached
-constexpr size_t kMostRangesAsked = 32768;  // in one question to other nodes
+constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a range is taken to be cached
 
 Status Spanning::before_read(std::span<const Vector> ranges, uint64_t* end) {
   return meet_nodes(ranges, false, end);
