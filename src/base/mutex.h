@@ -9,6 +9,12 @@
 
 namespace pmio {
 
+// A lock that waits for its mutex only if it is told to; else it may not hold it.
+template <class AnyMutex>
+std::unique_lock<AnyMutex> lock_or_try(AnyMutex& mutex, bool waits) {
+  return waits ? std::unique_lock(mutex) : std::unique_lock(mutex, std::try_to_lock);
+}
+
 class PMIO_CAPABILITY("mutex") Mutex {
  public:
   Mutex() = default;

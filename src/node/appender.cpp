@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "log/call_stamp.h"
 #include "node/direct_writer.h"
 #include "node/job_impl.h"
@@ -155,7 +156,7 @@ Status Appender::sync_segments() {
 }
 
 void Appender::add_up(bool waits) {
-  const auto lock = waits ? std::unique_lock(mutex) : std::unique_lock(mutex, std::try_to_lock);
+  const auto lock = lock_or_try(mutex, waits);
   if (!lock) return;
   Counters& all = file_.job->member->counters();
   const Tally tally = std::exchange(tally_, {});

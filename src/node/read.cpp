@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/copy.h"
+#include "base/mutex.h"
 #include "base/prefetch.h"
 #include "node/job_impl.h"
 #include "node/log_reader.h"
@@ -229,7 +230,7 @@ Status LogReader::read(PatternCursor& file, PatternCursor& memory, std::byte* bu
 }
 
 void LogReader::add_up(bool waits) {
-  const auto lock = waits ? std::unique_lock(mutex_) : std::unique_lock(mutex_, std::try_to_lock);
+  const auto lock = lock_or_try(mutex_, waits);
   if (!lock) return;
   Counters& all = file_.job->member->counters();
   const Tally tally = std::exchange(tally_, {});
