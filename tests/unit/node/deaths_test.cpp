@@ -7,8 +7,8 @@
 #include "log/ledger.h"
 #include "log/target_mark.h"
 #include "node/control.h"
-#include "recover/recover.h"
 #include "support/node_fixture.h"
+#include "support/recover_all.h"
 #include "support/wrapped_medium.h"
 
 namespace pmio {
@@ -145,15 +145,6 @@ class Deaths : public testing::Test {
   static void await(const std::atomic<bool>& flag) {
     while (!flag) usleep(100);
   }
-  void recover_all() const {
-    RecoverOptions options;
-    options.directory = scratch.log_;
-    auto report = recover(options);
-    ASSERT_TRUE(report.ok()) << report.status().message();
-    for (const JobOutcome& job : report->jobs)
-      for (const FileOutcome& file : job.files)
-        EXPECT_TRUE(file.result == FileResult::clean || file.result == FileResult::restored) << file.message;
-  }
 
 #if PMIO_SINGLE_STEPS
   // Rank 0 dies after so many stores of act, then rank 1 survives; both are gone on return. False: rank 0 has
@@ -215,7 +206,7 @@ TEST_F(Deaths, LastToLeaveKeepsWhatADeadRankHasLogged) {
   kill(victim, SIGKILL);
   waitpid(victim, nullptr, 0);
   other.reset();
-  recover_all();
+  recover_all(scratch);
   EXPECT_EQ(contents(path), std::vector<std::byte>(1, byte));
 }
 
@@ -298,7 +289,7 @@ TEST_F(Deaths, LeaderOfARound) {
           }
           return 0;
         });
-    recover_all();
+    recover_all(scratch);
     EXPECT_TRUE(holds(path, 'd')) << "after " << stores << " stores";
   }
   EXPECT_GE(stores, kFewest);
@@ -334,7 +325,7 @@ TEST_F(Deaths, LeaderOfARoundWithoutRoomForItsIndex) {
               if (!self.file->drain().ok()) return 16;
               return holds(path, 'c') ? 0 : 17;
             });
-        recover_all();
+        recover_all(scratch);
         EXPECT_TRUE(holds(path, 'c')) << "after " << stores << " stores";
       }
       EXPECT_GE(stores, kFewest);
@@ -359,7 +350,7 @@ TEST_F(Deaths, WhoGivesASegmentBack) {
           if (!self.file->drain().ok()) return 12;
           return holds(path, 'b') ? 0 : 13;
         });
-    recover_all();
+    recover_all(scratch);
     EXPECT_TRUE(holds(path, 'b')) << "after " << stores << " stores";
   }
   EXPECT_GT(stores, kFewest);
@@ -387,7 +378,7 @@ TEST_F(Deaths, WhoLogs) {
           if (!self.file->drain().ok()) return 12;
           return holds(path, 'b') ? 0 : 13;
         });
-    recover_all();
+    recover_all(scratch);
     EXPECT_TRUE(holds(path, 'b')) << "after " << stores << " stores";
   }
   EXPECT_GT(stores, kFewest);

@@ -2,8 +2,8 @@
 // not come back over what it has written since, neither in the job nor by recovery.
 #include <cerrno>
 
-#include "recover/recover.h"
 #include "support/node_fixture.h"
+#include "support/recover_all.h"
 #include "support/target_writes.h"
 
 namespace pmio {
@@ -45,15 +45,6 @@ class Reopened : public testing::Test {
   static std::vector<std::byte> all(char value) {
     return std::vector<std::byte>(kRanks * kBytes, static_cast<std::byte>(value));
   }
-  void recover_all() const {
-    RecoverOptions options;
-    options.directory = scratch.log_;
-    auto report = recover(options);
-    ASSERT_TRUE(report.ok()) << report.status().message();
-    for (const JobOutcome& job : report->jobs)
-      for (const FileOutcome& file : job.files)
-        EXPECT_TRUE(file.result == FileResult::clean || file.result == FileResult::restored) << file.message;
-  }
 
   Scratch scratch;
   std::string path;
@@ -68,7 +59,7 @@ TEST_F(Reopened, OlderBytesDoNotComeBack) {
   close(true);
   EXPECT_EQ(contents(path), all('b'));
   jobs.clear();
-  recover_all();
+  recover_all(scratch);
   EXPECT_EQ(contents(path), all('b'));
 }
 
@@ -91,7 +82,7 @@ TEST_F(Reopened, NobodyDrainsItMeanwhile) {
   EXPECT_EQ(contents(path).size(), 0u);
   jobs.clear();
   EXPECT_EQ(contents(path).size(), 0u);
-  recover_all();
+  recover_all(scratch);
   EXPECT_EQ(contents(path), all('a'));
 }
 
@@ -99,7 +90,7 @@ TEST_F(Reopened, ASecondFailureKeepsBoth) {
   write_and_fail_to_close('a');
   write_and_fail_to_close('b');
   jobs.clear();
-  recover_all();
+  recover_all(scratch);
   EXPECT_EQ(contents(path), all('b'));
 }
 
@@ -112,7 +103,7 @@ TEST_F(Reopened, WhatTheEndOfTheJobCannotDrainIsKept) {
     files.clear();  // the program has not closed it
     jobs.clear();
   }
-  recover_all();
+  recover_all(scratch);
   EXPECT_EQ(contents(path), all('a'));
 }
 

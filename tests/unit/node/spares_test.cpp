@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "node/control.h"
-#include "recover/recover.h"
 #include "support/node_fixture.h"
+#include "support/recover_all.h"
 #include "support/wrapped_medium.h"
 
 namespace pmio {
@@ -53,15 +53,6 @@ class SparesTest : public testing::Test {
     return found;
   }
   static uint64_t inode(const std::string& path) { return identity_of(path)->inode; }
-  void recover_all() const {
-    RecoverOptions options;
-    options.directory = scratch.log_;
-    auto report = recover(options);
-    ASSERT_TRUE(report.ok()) << report.status().message();
-    for (const JobOutcome& job : report->jobs)
-      for (const FileOutcome& each : job.files)
-        EXPECT_TRUE(each.result == FileResult::clean || each.result == FileResult::restored) << each.message;
-  }
 
   Scratch scratch;
 };
@@ -215,7 +206,7 @@ TEST_F(SparesTest, RecoveryKnowsWhoseTheyAre) {
   ASSERT_TRUE(WIFSIGNALED(how)) << how;
   for (const char name : {'a', 'b'}) std::ofstream(file(name), std::ios::trunc) << "later";
   EXPECT_EQ(text(file('c')), "c");
-  recover_all();
+  recover_all(scratch);
   EXPECT_EQ(text(file('a')), "later");
   EXPECT_EQ(text(file('b')), "later");
   EXPECT_EQ(text(file('c')), "cc");

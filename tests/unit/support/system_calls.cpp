@@ -55,30 +55,28 @@ struct Calls {
 };
 constinit Calls calls;
 
+// visit(call, what of in_front stands in front of it) for each call.
+template <class Visit>
+void for_each(const SystemCalls& in_front, const Visit& visit) {
+  visit(calls.open, in_front.open);
+  visit(calls.openat, in_front.openat);
+  visit(calls.close, in_front.close);
+  visit(calls.pread, in_front.pread);
+  visit(calls.pwrite, in_front.pwrite);
+  visit(calls.pwritev, in_front.pwritev);
+  visit(calls.fdatasync, in_front.fdatasync);
+  visit(calls.posix_fadvise, in_front.posix_fadvise);
+  visit(calls.readdir, in_front.readdir);
+}
+
 }  // namespace
 
 StandIn::StandIn(const SystemCalls& in_front) : calls_(in_front) {
-  calls.open.stand_in(calls_.open);
-  calls.openat.stand_in(calls_.openat);
-  calls.close.stand_in(calls_.close);
-  calls.pread.stand_in(calls_.pread);
-  calls.pwrite.stand_in(calls_.pwrite);
-  calls.pwritev.stand_in(calls_.pwritev);
-  calls.fdatasync.stand_in(calls_.fdatasync);
-  calls.posix_fadvise.stand_in(calls_.posix_fadvise);
-  calls.readdir.stand_in(calls_.readdir);
+  for_each(calls_, [](auto& call, auto function) { call.stand_in(function); });
 }
 
 StandIn::~StandIn() {
-  calls.open.leave(calls_.open);
-  calls.openat.leave(calls_.openat);
-  calls.close.leave(calls_.close);
-  calls.pread.leave(calls_.pread);
-  calls.pwrite.leave(calls_.pwrite);
-  calls.pwritev.leave(calls_.pwritev);
-  calls.fdatasync.leave(calls_.fdatasync);
-  calls.posix_fadvise.leave(calls_.posix_fadvise);
-  calls.readdir.leave(calls_.readdir);
+  for_each(calls_, [](auto& call, auto function) { call.leave(function); });
 }
 
 dirent* real_readdir(DIR* directory) { return calls.readdir.real()(directory); }
