@@ -30,8 +30,9 @@ struct OpenStatement {
   int rank = 0;                    // in the communicator of the open
   std::optional<OpenedFile> file;  // nothing: this rank cannot log it
   bool has_complaint = false;      // the user should hear why not
-  int64_t open_number = 0;         // of rank 0: tells this open from all others of the job
-  int64_t proposed_tag = 0;        // propose_tag
+  bool closes_in_background = false;
+  int64_t open_number = 0;   // of rank 0: tells this open from all others of the job
+  int64_t proposed_tag = 0;  // propose_tag
 };
 
 class Agreement {
@@ -42,6 +43,7 @@ class Agreement {
     if (said.has_complaint) least_[kComplains] = said.rank;
     if (said.rank == 0) least_[kOpenNumber] = said.open_number;
     least_[kMinusTag] = -said.proposed_tag;
+    if (!said.closes_in_background) least_[kClosesComplete] = said.rank;
     if (!said.file) {
       least_[kCannotLog] = said.rank;
       return;
@@ -71,6 +73,8 @@ class Agreement {
   bool all_can_log() const { return least_[kCannotLog] == kNothing; }
   // One rank complains for all that have the same reason: the lowest.
   bool complains(int rank) const { return least_[kComplains] == rank; }
+  // Whether all ranks want it.
+  bool closes_in_background() const { return least_[kClosesComplete] == kNothing; }
   // Whether the name leads all ranks to the same file.
   bool same_file() const { return least_[kMark] == -least_[kMinusMark]; }
   int64_t open_number() const { return least_[kOpenNumber]; }
@@ -88,8 +92,9 @@ class Agreement {
 
  private:
   enum Which {
-    kCannotLog,  // lowest rank
-    kComplains,  // lowest rank
+    kCannotLog,       // lowest rank
+    kComplains,       // lowest rank
+    kClosesComplete,  // lowest rank
     kOpenNumber,
     kFileNumber,
     kMark,

@@ -39,7 +39,8 @@ struct Handle {
   std::string path;  // the same, absolute; empty where it is not known
   Hints hints;
   LibraryHints library_hints;
-  std::shared_ptr<File> file;  // null where the handle never logged
+  bool closes_in_background = false;  // pmio_close: the same on all ranks, and of a file that logs
+  std::shared_ptr<File> file;         // null where the handle never logged
   // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
   // MPI-IO takes less than the first value.
   std::atomic<int64_t> largest_bytes{INT32_MAX};

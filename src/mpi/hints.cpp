@@ -127,6 +127,12 @@ Status set_max_age(Hints& hints, std::string_view key, std::string_view value) {
   return {};
 }
 
+Status set_close(Hints& hints, std::string_view key, std::string_view value) {
+  if (value != "complete" && value != "background") return bad_value(key, value, "complete or background");
+  hints.closes_in_background = value == "background";
+  return {};
+}
+
 Status set_striping_factor(Hints& hints, std::string_view key, std::string_view value) {
   uint64_t servers = 0;
   PMIO_TRY(set_bytes(servers, key, value));
@@ -135,10 +141,10 @@ Status set_striping_factor(Hints& hints, std::string_view key, std::string_view 
   return {};
 }
 
-const std::array<std::string_view, 11> kKeys{"pmio_mode",         "pmio_dir",          "pmio_log_size",
+const std::array<std::string_view, 12> kKeys{"pmio_mode",         "pmio_dir",          "pmio_log_size",
                                              "pmio_index_memory", "pmio_durability",   "pmio_background",
                                              "pmio_stats",        "pmio_across_nodes", "pmio_interface",
-                                             "pmio_keep_closed",  "pmio_max_age"};
+                                             "pmio_keep_closed",  "pmio_max_age",      "pmio_close"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
@@ -191,6 +197,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_durability") return set_durability(hints, key, value);
   if (key == "pmio_background") return set_switch(hints.background, key, value);
   if (key == "pmio_max_age") return set_max_age(hints, key, value);
+  if (key == "pmio_close") return set_close(hints, key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
@@ -264,6 +271,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_durability", durability_name(hints.durability)},
           {"pmio_background", hints.background ? "on" : "off"},
           {"pmio_max_age", duration_text(hints.max_age_ns)},
+          {"pmio_close", hints.closes_in_background ? "background" : "complete"},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},

@@ -33,6 +33,7 @@ struct Hints {
   bool background = true;                             // pmio_background
   uint64_t max_age_ns = kDefaultMaxAgeNs;             // pmio_max_age; 0: never for its age
   bool keep_closed = true;                            // pmio_keep_closed
+  bool closes_in_background = false;                  // pmio_close, of a file
   int stats = 0;                                      // pmio_stats
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
   std::string interface;                              // pmio_interface, between nodes; empty: chosen
@@ -63,7 +64,7 @@ std::vector<HintPair> every_override(std::string_view text, std::vector<std::str
 // The keys of pmio's hints, pmio_<key>.
 std::span<const std::string_view> hint_keys();
 
-// The pmio_ hints in force, as MPI_File_get_info shows them.
+// The pmio_ hints in force, as MPI_File_get_info shows them. hints: the job's, but for those of a file.
 std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory);
 
 // "4096", "64M", "64MiB", "1G": bytes, with powers of 1024. invalid for anything else, and where it

@@ -100,11 +100,19 @@ Attempt cannot_open(const Status& status) {
   return cannot("cannot be opened for the log", status);
 }
 
+// A file of several nodes is drained by all of them together, who would have to meet for it once more.
+bool wants_background_close(const Handle& handle, const Cluster* cluster) {
+  const Job* job = Process::instance().joined();
+  return handle.hints.closes_in_background && cluster == nullptr && job != nullptr &&
+         job->options().background;
+}
+
 Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   Job::OpenOptions options;
   options.path = handle.path;
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
+  options.closes_in_background = wants_background_close(handle, cluster);
   if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());
@@ -158,6 +166,7 @@ int64_t new_open_number() {
 OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const Attempt& mine) {
   OpenStatement said;
   said.rank = handle.rank;
+  said.closes_in_background = wants_background_close(handle, cluster);
   said.has_complaint = !mine.misconfigured.ok();
   said.proposed_tag = propose_tag();
   if (handle.rank == 0) said.open_number = new_open_number();
@@ -231,6 +240,7 @@ void begin_logging(Handle& handle, const Agreement& all) {
   if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = all.size_bytes();
   Job* job = Process::instance().joined();
   handle.number = number;
+  handle.closes_in_background = all.closes_in_background();
   handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(number));
   handle.view = FileView::bytes().value();
   handle.etype = HeldType(MPI_BYTE);

@@ -125,7 +125,8 @@ Outcome file_set_info(Handle& handle, MPI_Info info) {
 Outcome file_get_info(Handle& handle, MPI_Info* info_used) {
   const int code = next_functions.File_get_info.next()(handle.real, info_used);
   if (code != MPI_SUCCESS) return code;
-  const Hints hints = Process::instance().job_hints();
+  Hints hints = Process::instance().job_hints();
+  hints.closes_in_background = handle.closes_in_background;
   for (const auto& [key, value] : hints_in_force(hints, !handle.in_library(), hints.directory))
     set_in(*info_used, key, value);
   return code;

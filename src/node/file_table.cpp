@@ -33,6 +33,8 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   FileParts& parts = file->parts();
   const bool first = parts.handles++ == 0;
   parts.shared.only_read = how.read_only && (first || parts.shared.only_read);
+  parts.shared.closes_in_background =
+      how.closes_in_background && (first || parts.shared.closes_in_background);
   job_.start_background();
   if (how.reach) job_.start_pulse();
   return file;

@@ -33,7 +33,9 @@ struct SharedFile {
   TargetMark mark;
   std::unique_ptr<FileIndex> index;
   std::unique_ptr<Drainer> drainer;
-  std::atomic<bool> only_read{false};        // by all handles that there are
+  std::atomic<bool> only_read{false};  // by all handles that there are
+  // Nobody waits for a drain of it: no handle of this process that there is does when it is closed.
+  std::atomic<bool> closes_in_background{false};
   std::atomic<uint64_t> reported_errors{0};  // FileControl::error_number
   bool leaves_spare = false;                 // the control block is kept for another file
 

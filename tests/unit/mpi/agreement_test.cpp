@@ -56,6 +56,14 @@ TEST(Agreement, OneRankThatCannotIsEnough) {
   EXPECT_FALSE(failed.all_can_log());
 }
 
+TEST(Agreement, AllRanksMustWantACloseInTheBackground) {
+  std::vector<OpenStatement> ranks{by(0), by(1), by(2)};
+  for (OpenStatement& said : ranks) said.closes_in_background = true;
+  EXPECT_TRUE(of_all(ranks).closes_in_background());
+  ranks[1].closes_in_background = false;
+  EXPECT_FALSE(of_all(ranks).closes_in_background());
+}
+
 TEST(Agreement, TheLowestOfThoseThatHaveAComplaintComplains) {
   std::vector<OpenStatement> ranks{by(0), by(1), by(2), by(3)};
   ranks[1].has_complaint = ranks[3].has_complaint = true;

@@ -32,6 +32,7 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_TRUE(set_hint(hints, "pmio_durability", "always").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_background", "off").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_keep_closed", "off").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_close", "Background").ok());
   EXPECT_TRUE(set_hint(hints, "pmio_max_age", "1.5").ok());
   EXPECT_TRUE(set_hint(hints, "striping_unit", "1048576").ok());
   EXPECT_TRUE(set_hint(hints, "striping_factor", "4").ok());
@@ -41,6 +42,10 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_EQ(hints.durability, Durability::always);
   EXPECT_FALSE(hints.background);
   EXPECT_FALSE(hints.keep_closed);
+  EXPECT_TRUE(hints.closes_in_background);
+  EXPECT_TRUE(set_hint(hints, "pmio_close", "complete").ok());
+  EXPECT_FALSE(hints.closes_in_background);
+  EXPECT_EQ(set_hint(hints, "pmio_close", "later").code(), Code::invalid);
   EXPECT_EQ(hints.max_age_ns, 1'500'000'000u);
   EXPECT_EQ(hints.layout.striping_unit, 1048576u);
   EXPECT_EQ(hints.layout.striping_factor, 4u);
