@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "doctor_layout.h"
+#include "hints/hints.h"
 #include "medium/medium.h"
-#include "mpi/hints.h"
 #include "run_runtimes.h"
 
 namespace pmio::cli {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "mpi/family.h"
+#include "hints/family.h"
 
 namespace pmio::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "mpi/site_file.h"
+#include "hints/site_file.h"
 #include "preload/names.h"
 
 namespace pmio::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/hints.h"
+#include "hints/hints.h"
 
 namespace pmio::cli {
 

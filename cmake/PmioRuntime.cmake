@@ -70,13 +70,7 @@ endfunction()
 
 function(pmio_add_runtimes)
   pmio_add_api()
-  # Those that know no MPI are the core's, where tests and tools can use them.
-  set(plain mpi/hints.cpp mpi/shared_pointer.cpp mpi/site_file.cpp)
-  set_source_files_properties(mpi/site_file.cpp PROPERTIES COMPILE_DEFINITIONS
-    "PMIO_SITE_FROM_LIBRARIES=\"${PMIO_SITE_FROM_LIBRARIES}\";PMIO_SITE_FROM_COMMAND=\"${PMIO_SITE_FROM_COMMAND}\"")
-  target_sources(pmio_core PRIVATE ${plain})
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} mpi/*.cpp)
-  list(REMOVE_ITEM sources ${plain})
   pmio_generate_entry_points(generated)
   pmio_find_mpis()
   get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)

@@ -1,5 +1,5 @@
-// Shared file pointers whose handles span nodes; the coordinator keeps them. Like src/mpi/shared_pointer.h it
-// has a value per handle and epoch, for the last few epochs of each handle. Threads: any.
+// Shared file pointers whose handles span nodes; the coordinator keeps them. Like src/node/shared_pointer.h
+// it has a value per handle and epoch, for the last few epochs of each handle. Threads: any.
 #pragma once
 
 #include <cstdint>

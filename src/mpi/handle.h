@@ -19,9 +19,9 @@
 #include "mpi/held_type.h"
 #include "mpi/info.h"
 #include "mpi/next.h"
-#include "mpi/shared_pointer.h"
 #include "mpi/team.h"
 #include "node/file.h"
+#include "node/shared_pointer.h"
 #include "view/view.h"
 
 namespace pmio {

@@ -6,9 +6,9 @@
 
 #include "base/file_descriptor.h"
 #include "base/file_system.h"
+#include "hints/site_file.h"
 #include "mpi/errors.h"
 #include "mpi/process.h"
-#include "mpi/site_file.h"
 
 namespace pmio {
 namespace {

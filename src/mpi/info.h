@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "mpi/hints.h"
+#include "hints/hints.h"
 #include "mpi/library.h"
 
 namespace pmio {

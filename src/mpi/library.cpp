@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "mpi/family.h"
+#include "hints/family.h"
 #include "view/mpi_calls.h"
 
 // The linker defines these: the beginning and the end of this library.

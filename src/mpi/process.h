@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cluster/cluster.h"
+#include "hints/hints.h"
 #include "job/rendezvous.h"
-#include "mpi/hints.h"
 #include "node/job.h"
 #include "stats/counters.h"
 #include "view/mpi_compat.h"

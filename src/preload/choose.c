@@ -13,7 +13,7 @@ static const char* last_component(const char* path) {
 }
 
 const char* pmio_family_of(const char* path) {
-  /* As in src/mpi/family.h: what may follow is a point and further numbers. */
+  /* As in src/hints/family.h: what may follow is a point and further numbers. */
   static const char known[][2][16] = {{"libmpi.so.12", "mpich"},
                                       {"libmpich.so.12", "mpich"},
                                       {"libmpi.so.40", "openmpi"},

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "mpi/hints.h"
+#include "hints/hints.h"
 
 namespace {
 

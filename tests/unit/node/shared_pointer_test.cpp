@@ -1,4 +1,4 @@
-#include "mpi/shared_pointer.h"
+#include "node/shared_pointer.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

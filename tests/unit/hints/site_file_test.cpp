@@ -1,4 +1,4 @@
-#include "mpi/site_file.h"
+#include "hints/site_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mpi/hints.h"
+#include "hints/hints.h"
 
 #include <fnmatch.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include <functional>
 #include <initializer_list>
 
+#include "hints/site_file.h"
 #include "medium/default_directory.h"
-#include "mpi/site_file.h"
 
 namespace pmio {
 namespace {

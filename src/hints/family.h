@@ -1,5 +1,5 @@
 // The families of MPI libraries, told by their file names: within one, handles and constants are laid out
-// alike, so that one runtime library serves it. Knows no MPI. Threads: any.
+// alike, so that one runtime library serves it. Threads: any.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "mpi/site_file.h"
+#include "hints/site_file.h"
 
 #include <dlfcn.h>
 #include <fnmatch.h>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "mpi/hints.h"
+#include "hints/hints.h"
 
 namespace pmio {
 namespace {

@@ -1,4 +1,4 @@
-#include "mpi/hints.h"
+#include "hints/hints.h"
 
 #include <gtest/gtest.h>
 

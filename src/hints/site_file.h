@@ -3,7 +3,7 @@
 //
 // A line is `key = value`; a # begins a comment. Keys are pmio's hints, which the environment overrides, and
 // those of SiteFile below. A line that is wrong is left out and named; it keeps no program from running.
-// Knows no MPI. Threads: any.
+// Threads: any.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "mpi/shared_pointer.h"
+#include "node/shared_pointer.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 // this.
 //
 // Later sources win: the site's file (site_file.h), the environment, MPI_Info (the program's choice),
-// PMIO_HINTS (the user's override). Knows no MPI; reading an MPI_Info is in info.h. Threads: values and pure
+// PMIO_HINTS (the user's override). Reading an MPI_Info is in src/mpi/info.h. Threads: values and pure
 // functions.
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "job/options.h"
 #include "layout/provider.h"
 #include "medium/medium.h"
-#include "node/job.h"
 
 namespace pmio {
 
