@@ -1,11 +1,11 @@
 // `pmio`: one command, its subcommands registered by their own files (commands.h).
-#include "commands.h"
+#include "cli/commands.h"
 
 #include <cstdio>
 #include <exception>
 #include <vector>
 
-#include "settings.h"
+#include "cli/common/settings.h"
 
 namespace pmio::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <string>
 
-#include "../../cli/commands.h"
+#include "cli/commands.h"
 #include "drain/target.h"
 #include "input.h"
 #include "node/control.h"

@@ -1,9 +1,9 @@
-#include "nodes_report.h"
+#include "cli/recover/nodes_report.h"
 
 #include <cstdio>
 
+#include "cli/common/report_format.h"
 #include "log/call_stamp.h"
-#include "report_format.h"
 
 namespace pmio::cli {
 

@@ -1,4 +1,4 @@
-#include "as_user.h"
+#include "cli/common/as_user.h"
 
 #include <grp.h>
 #include <pwd.h>

@@ -1,4 +1,4 @@
-#include "run_runtimes.h"
+#include "cli/run/runtimes.h"
 
 #include <unistd.h>
 

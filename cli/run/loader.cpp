@@ -1,4 +1,4 @@
-#include "run_loader.h"
+#include "cli/run/loader.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "settings.h"
+#include "cli/common/settings.h"
 
 #include <unistd.h>
 

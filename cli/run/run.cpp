@@ -12,13 +12,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "commands.h"
+#include "cli/commands.h"
+#include "cli/common/settings.h"
+#include "cli/run/loader.h"
+#include "cli/run/prospects.h"
 #include "medium/default_directory.h"
 #include "preload/names.h"
 #include "recover/leftovers.h"
-#include "run_loader.h"
-#include "run_prospects.h"
-#include "settings.h"
 
 namespace pmio::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "doctor_layout.h"
+#include "cli/doctor/layout.h"
+#include "cli/run/runtimes.h"
 #include "hints/hints.h"
 #include "medium/medium.h"
-#include "run_runtimes.h"
 
 namespace pmio::cli {
 

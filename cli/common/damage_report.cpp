@@ -1,6 +1,6 @@
-#include "damage_report.h"
+#include "cli/common/damage_report.h"
 
-#include "report_format.h"
+#include "cli/common/report_format.h"
 
 namespace pmio::cli {
 namespace {

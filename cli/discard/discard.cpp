@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "as_user.h"
-#include "commands.h"
+#include "cli/commands.h"
+#include "cli/common/as_user.h"
+#include "cli/common/report_format.h"
 #include "medium/default_directory.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
-#include "report_format.h"
 
 namespace pmio::cli {
 namespace {

@@ -15,15 +15,15 @@
 #include <memory>
 #include <set>
 
-#include "as_user.h"
-#include "commands.h"
-#include "cut_report.h"
-#include "damage_report.h"
+#include "cli/commands.h"
+#include "cli/common/as_user.h"
+#include "cli/common/damage_report.h"
+#include "cli/common/report_format.h"
+#include "cli/recover/cut_report.h"
+#include "cli/recover/nodes_report.h"
 #include "medium/default_directory.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
-#include "nodes_report.h"
-#include "report_format.h"
 
 namespace pmio::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "run_loader.h"
-#include "run_runtimes.h"
+#include "cli/run/loader.h"
+#include "cli/run/runtimes.h"
 
 namespace pmio::cli {
 

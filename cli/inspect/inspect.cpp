@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "as_user.h"
-#include "commands.h"
-#include "damage_report.h"
+#include "cli/commands.h"
+#include "cli/common/as_user.h"
+#include "cli/common/damage_report.h"
+#include "cli/common/report_format.h"
 #include "medium/default_directory.h"
 #include "recover/scan.h"
-#include "report_format.h"
 
 namespace pmio::cli {
 namespace {

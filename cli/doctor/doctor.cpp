@@ -7,11 +7,11 @@
 #include <thread>
 #include <utility>
 
-#include "commands.h"
-#include "doctor_checks.h"
-#include "doctor_program.h"
+#include "cli/commands.h"
+#include "cli/common/report_format.h"
+#include "cli/doctor/checks.h"
+#include "cli/doctor/program.h"
 #include "medium/default_directory.h"
-#include "report_format.h"
 
 namespace pmio::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "doctor_checks.h"
+#include "cli/doctor/checks.h"
 
 namespace pmio::cli {
 

@@ -1,9 +1,9 @@
-#include "cut_report.h"
+#include "cli/recover/cut_report.h"
 
 #include <cstdio>
 
-#include "damage_report.h"
-#include "report_format.h"
+#include "cli/common/damage_report.h"
+#include "cli/common/report_format.h"
 
 namespace pmio::cli {
 namespace {

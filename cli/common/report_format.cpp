@@ -1,4 +1,4 @@
-#include "report_format.h"
+#include "cli/common/report_format.h"
 
 #include <algorithm>
 #include <cinttypes>

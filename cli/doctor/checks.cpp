@@ -1,4 +1,4 @@
-#include "doctor_checks.h"
+#include "cli/doctor/checks.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -13,12 +13,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/common/report_format.h"
+#include "cli/common/settings.h"
 #include "job/capacity.h"
 #include "log/format.h"
 #include "medium/registry.h"
 #include "recover/scan.h"
-#include "report_format.h"
-#include "settings.h"
 
 namespace pmio::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "run_prospects.h"
+#include "cli/run/prospects.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "doctor_program.h"
+#include "cli/doctor/program.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "run_loader.h"
-#include "run_prospects.h"
+#include "cli/run/loader.h"
+#include "cli/run/prospects.h"
 
 namespace pmio::cli {
 namespace {

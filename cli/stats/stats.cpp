@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "as_user.h"
-#include "commands.h"
+#include "cli/commands.h"
+#include "cli/common/as_user.h"
+#include "cli/common/report_format.h"
+#include "cli/stats/jobs.h"
 #include "medium/default_directory.h"
-#include "report_format.h"
 #include "stats/file_list.h"
-#include "stats_jobs.h"
 
 namespace pmio::cli {
 namespace {

@@ -1,5 +1,5 @@
 // `pmio doctor --file`: how a file lies on the servers of its file system.
-#include "doctor_layout.h"
+#include "cli/doctor/layout.h"
 
 #include <fcntl.h>
 
@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "base/file_system.h"
+#include "cli/common/report_format.h"
 #include "medium/directory.h"
-#include "report_format.h"
 
 namespace pmio::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "doctor_checks.h"
+#include "cli/doctor/checks.h"
 
 namespace pmio::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "stats_jobs.h"
+#include "cli/stats/jobs.h"
 
 #include <sys/stat.h>
 
