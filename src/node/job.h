@@ -42,9 +42,9 @@ class Job {
   struct OpenOptions {
     std::string path;  // absolute, no MPI-IO prefix
     bool read_only = false;
-    bool closes_in_background = false;  // SharedFile::closes_in_background
     LayoutHints layout;     // of the first process of the job that has the file open; all others follow it
     ReachMaker reach = {};  // if the ranks of the open are on several nodes (span/spanning.h)
+    bool closes_in_background = false;  // SharedFile::closes_in_background
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.
