@@ -28,22 +28,24 @@ void access_select(struct access* access, int owner) {
 
 void access_call(struct access* access, int owner, MPI_Offset call, int writing) {
   const struct strided* s = access->pattern;
-  const int words = (int)(call_bytes(s) / 8);
+  const int unit = s->block_bytes % 8 == 0 ? 8 : 1;
+  const MPI_Datatype type = unit == 8 ? MPI_UINT64_T : MPI_BYTE;
+  const int units = (int)(call_bytes(s) / unit);
   const MPI_Offset array = array_rows(s) * row_bytes(s);
   const MPI_Offset offset = s->blocks_per_call == 1
                                 ? call * array + tile_row(s, owner) * row_bytes(s) + tile_byte(s, owner)
-                                : call * words;
+                                : call * units;
   MPI_File file = access->file->file;
-  uint64_t* data = s->data + call * words;
+  unsigned char* data = (unsigned char*)s->data + call * call_bytes(s);
   int error;
   if (writing && access->independent)
-    error = MPI_File_write_at(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+    error = MPI_File_write_at(file, offset, data, units, type, MPI_STATUS_IGNORE);
   else if (writing)
-    error = MPI_File_write_at_all(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+    error = MPI_File_write_at_all(file, offset, data, units, type, MPI_STATUS_IGNORE);
   else if (access->independent)
-    error = MPI_File_read_at(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+    error = MPI_File_read_at(file, offset, data, units, type, MPI_STATUS_IGNORE);
   else
-    error = MPI_File_read_at_all(file, offset, data, words, MPI_UINT64_T, MPI_STATUS_IGNORE);
+    error = MPI_File_read_at_all(file, offset, data, units, type, MPI_STATUS_IGNORE);
   must(error, writing ? "write" : "read");
 }
 

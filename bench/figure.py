@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Draws the results of bench/nodes.py: the rate of each contestant by pattern, to the log and to the complete file.
+Or those of bench/sweep.py: pmio over the best plain way by the size of the blocks.
 
   bench/figure.py docs/figures/nodes.json docs/figures/nodes.svg
 """
@@ -14,6 +15,9 @@ PANELS = {"log": "time-to-log: in the write calls", "file": "time-to-file: write
 LABELS = {"pmio": "pmio", "enable": "ROMIO, collective buffering", "disable": "ROMIO, none",
           "default": "ROMIO, default", "ompio": "OMPIO"}  # fmt: skip
 COLOURS = {"pmio": "#0b5394", "enable": "#e69138", "disable": "#f6b26b", "default": "#fce5cd", "ompio": "#6aa84f"}
+
+STATES = {"cold": "#0b5394", "warm": "#e69138"}
+KIB = 1 << 10
 
 
 def draw(axes, phase, results):
@@ -37,19 +41,45 @@ def draw(axes, phase, results):
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def main():
-    if sys.argv[1:] == ["--check"]:  # that it can draw
-        return
-    if len(sys.argv) != 3:
-        raise SystemExit("usage: bench/figure.py RESULTS.json FIGURE.svg")
-    results = json.loads(Path(sys.argv[1]).read_text())
+def draw_nodes(results):
     figure, panels = figures.pyplot.subplots(len(PANELS), 1, figsize=(9, 7), layout="constrained")
     for axes, phase in zip(panels, PANELS):
         draw(axes, phase, results["results"])
     panels[0].legend(ncols=len(LABELS), fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.08))
     where = f"{results['ranks']} ranks on {results['hosts']} hosts, MooseFS on {results['servers']}, 1 Gbit/s"
     figure.suptitle(f"{where}: medians of {results['repetitions']}", fontsize=11)
-    figures.save(figure, Path(sys.argv[2]))
+    return figure
+
+
+def draw_sweep(results):
+    figure, axes = figures.pyplot.subplots(figsize=(9, 4), layout="constrained")
+    blocks = sorted({row["block"] for row in results["sweep"]})
+    for state, colour in STATES.items():
+        for phase, line in (("file", "-"), ("log", ":")):
+            rows = [row for row in results["sweep"] if row["state"] == state]
+            ratios = [row[f"{phase}_over_best"] for row in rows]
+            axes.plot([row["block"] for row in rows], ratios, line, marker="o", markersize=3, color=colour,
+                      label=f"{state}, time-to-{phase}")  # fmt: skip
+    axes.axhline(results["target"], color="#888888", linewidth=0.8)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(blocks, [str(block) if block < KIB else f"{block / KIB:g} Ki" for block in blocks], fontsize=7)
+    axes.set_xlabel("block, bytes")
+    axes.set_ylabel("pmio over the best plain way")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize=8, frameon=False)
+    axes.set_title(f"2 ranks, {results['mpi']}, one node: medians of {results['repetitions']}", fontsize=10)
+    return figure
+
+
+def main():
+    if sys.argv[1:] == ["--check"]:  # that it can draw
+        return
+    if len(sys.argv) != 3:
+        raise SystemExit("usage: bench/figure.py RESULTS.json FIGURE.svg")
+    results = json.loads(Path(sys.argv[1]).read_text())
+    figures.save(draw_sweep(results) if "sweep" in results else draw_nodes(results), Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -1,43 +1,36 @@
 #!/usr/bin/env python3
 """Compares pmio with plain MPI-IO: the contestants take turns in one session, and medians are compared.
 
-Time-to-log is the time in the write calls, time-to-file that plus the close. Reads are collective, before the
-close, of what another rank wrote. memcpy copies the same bytes, call by call, to warm memory of the log's
-medium and back: this is the best that the machine can do, and the reason if a target lies beyond it. "checked
-copy" also reads the clock and takes a CRC-32C per call, as any log must that orders its records and detects
-torn ones. A contestant that is too slow for the whole amount writes less; the table says so, and rates are
-compared. Every run checks every byte.
+Time-to-log is the time in the write calls, time-to-file that plus the close. Cold is the first file of a job:
+a fresh process, a fresh log directory, nothing was written before. Warm is the second. Reads are collective,
+before the close, of what another rank wrote, and warm. memcpy copies the same bytes, call by call, to memory of
+the log's medium and back: this is the best that the machine can do, and the reason if a target lies beyond it.
+Cold it maps a new file and populates its pages ahead of the copy, 2 MiB at once. "checked copy" also reads the
+clock and takes a CRC-32C per call, as any log must that orders its records and detects torn ones. A contestant
+that is too slow for the whole amount writes less; the table says so, and rates are compared. Every run checks
+every byte. Before each run as much memory as it needs is touched and freed.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """
 
 import subprocess
 
-from pmiolab import command_line, comparison, mpi_jobs, mpi_libraries, places, tables
+from pmiolab import command_line, comparison, contestants, mpi_libraries, tables
 from pmiolab.comparison import Pattern
+from pmiolab.contestants import CONTESTANTS, LIMITS
 from pmiolab.places import MIB
 
+COLD = {("log", "memcpy"): 0.9, ("file", "best"): 0.95}
 PATTERNS = [
     Pattern("strided 1312 B", ("--block", 1312), 64 * MIB, {"ompio": 32 * MIB},
-            {("log", "enable"): 80, ("log", "default"): 35, ("file", "best"): 3, ("read", "enable"): 40}),
-    Pattern("segments 1 MiB", ("--block", MIB), 256 * MIB, {}, {}),
+            {("log", "enable"): 80, ("log", "default"): 35, ("file", "best"): 3, ("read", "enable"): 40},
+            {**COLD, ("log", "enable"): 20, ("file", "best"): 3}),
+    Pattern("segments 1 MiB", ("--block", MIB), 256 * MIB, {}, {}, COLD),
     Pattern("columns 8 B", ("--block", 8, "--blocks-per-call", MIB // 2), 16 * MIB, {"independent": 4 * MIB},
-            {("log", "enable"): 500, ("log", "default"): 500, ("file", "best"): 2, ("read", "enable"): 40}),
-    Pattern("strided 64 KiB", ("--block", 65536), 128 * MIB, {}, {}),
+            {("log", "enable"): 500, ("log", "default"): 500, ("file", "best"): 2, ("read", "enable"): 40}, COLD),
+    Pattern("strided 64 KiB", ("--block", 65536), 128 * MIB, {}, {}, COLD),
 ]  # fmt: skip
 
-# How each contestant differs from the plain program without hints.
-CONTESTANTS = {
-    "mpich": {
-        "pmio": [],
-        "enable": ["--hint", "romio_cb_write=enable", "--hint", "romio_cb_read=enable"],
-        "default": [],
-        "independent": ["--independent"],
-    },
-    "openmpi": {"pmio": [], "ompio": [], "independent": ["--independent"]},
-}
-# What the machine can do at best: no MPI-IO.
-LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
 # Of the contestants that have not all phases. The reads of a checked copy are memcpy's.
 PHASES = {"memcpy": ("log", "read"), "checked copy": ("log",)}
 
@@ -45,35 +38,30 @@ PHASES = {"memcpy": ("log", "read"), "checked copy": ("log",)}
 class Session:
     def __init__(self, options, mpi):
         self.options, self.mpi = options, mpi
-        self.program = places.benchmark(options.build, "mpiio", mpi)
         self.contestants = CONTESTANTS[mpi.family] | LIMITS
 
-    def run(self, contestant, pattern, reading, scratch, logs):
-        """What mpiio_bench prints: its times in seconds, and the bytes of all ranks."""
-        settings, preload = {}, []
-        if contestant == "pmio":
-            settings, preload = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": self.options.log_size}, [self.mpi.runtime]
-        rank_bytes = pattern.bytes_of(contestant, self.options.divide)
-        words = [self.program, "--file", scratch / "target", *pattern.arguments, "--bytes", rank_bytes]
-        words += ["--warm", *(["--read"] if reading else []), *self.contestants[contestant]]
-        words += [logs] if contestant in LIMITS else []
-        [times] = mpi_jobs.measure(self.mpi, 2, words, name=f"{contestant}, {pattern.name}", settings=settings,
-                                   preload=preload, timeout=self.options.timeout)  # fmt: skip
-        return times
+    def run(self, contestant, pattern, *, warm, reading=False):
+        options, rank_bytes = self.options, pattern.bytes_of(contestant, self.options.divide)
+        arguments = [*pattern.arguments, *(["--read"] if reading else [])]
+        return contestants.run(options.build, self.mpi, contestant, arguments, rank_bytes, options.work,
+                               options.log_dir, warm=warm, settings={"PMIO_LOG_SIZE": options.log_size},
+                               timeout=options.timeout, name=pattern.name)  # fmt: skip
 
-    def measure(self, pattern, scratch, logs):
-        """The rates, and how many bytes each contestant wrote."""
-        rates = {name: {} for name in self.contestants}
+    def measure(self, pattern):
+        """The rates, cold and warm, and how many bytes each contestant wrote."""
+        cold, warm = ({name: {} for name in self.contestants} for _ in range(2))
         amounts = {}
         for _ in range(self.options.repetitions):
             for name in self.contestants:
                 phases = PHASES.get(name, ("log", "file", "read"))
-                times = self.run(name, pattern, False, scratch, logs)
+                writing = [phase for phase in phases if phase != "read"]
+                comparison.add_rates(cold[name], self.run(name, pattern, warm=False), writing)
+                times = self.run(name, pattern, warm=True)
                 amounts[name] = times["bytes"]
-                comparison.add_rates(rates[name], times, [phase for phase in phases if phase != "read"])
+                comparison.add_rates(warm[name], times, writing)
                 if "read" in phases:
-                    comparison.add_rates(rates[name], self.run(name, pattern, True, scratch, logs), ["read"])
-        return rates, amounts
+                    comparison.add_rates(warm[name], self.run(name, pattern, warm=True, reading=True), ["read"])
+        return cold, warm, amounts
 
 
 def parse_options():
@@ -89,13 +77,15 @@ def main():
     mpi = mpi_libraries.choose(options.build, options.mpi)
     session, summaries = Session(options, mpi), []
     kind = subprocess.run(["stat", "-f", "-c", "%T", str(options.work)], capture_output=True, text=True, check=False)
-    print(f"{mpi.tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, every run warmed up")
+    print(f"{mpi.tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, cold and warm")
     for pattern in comparison.chosen(PATTERNS, options.pattern):
-        with places.temporary("bench", options.work) as scratch, places.temporary("bench", options.log_dir) as logs:
-            rates, amounts = session.measure(pattern, scratch, logs)
-        targets = pattern.targets if mpi.family == "mpich" and options.divide == 1 else {}
-        summaries.append(comparison.summarise(pattern, rates, amounts, targets, LIMITS))
-        comparison.print_summary(summaries[-1], "both ranks")
+        cold, warm, amounts = session.measure(pattern)
+        has_targets = mpi.family == "mpich" and options.divide == 1
+        summary = comparison.summarise(pattern, warm, amounts, pattern.targets if has_targets else {}, LIMITS)
+        targets = pattern.cold_targets if has_targets else {}
+        summary["cold"] = comparison.summarise(pattern, cold, amounts, targets, LIMITS)
+        summaries.append(summary)
+        comparison.print_summary(summary, "both ranks")
     tables.write_json(options.json, {"mpi": mpi.tag, "results": summaries})
 
 

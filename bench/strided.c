@@ -34,21 +34,32 @@ static uint64_t word_at(uint64_t index) {
   return x ^ (x >> 29);
 }
 
-/* Index among the words of the arrays of word i of the data that rank `owner` writes. */
-static uint64_t file_word(const struct strided* s, int owner, uint64_t i) {
-  const uint64_t block_words = (uint64_t)s->block_bytes / 8, block = i / block_words;
+/* Byte of the arrays at which byte i of the data that rank `owner` writes belongs. */
+static uint64_t file_byte(const struct strided* s, int owner, uint64_t i) {
+  const uint64_t block = i / (uint64_t)s->block_bytes;
   const uint64_t call = block / (uint64_t)s->blocks_per_call, row = block % (uint64_t)s->blocks_per_call;
   const uint64_t array_row = call * (uint64_t)array_rows(s) + (uint64_t)tile_row(s, owner) + row;
-  return (array_row * (uint64_t)row_bytes(s) + (uint64_t)tile_byte(s, owner)) / 8 + i % block_words;
+  return array_row * (uint64_t)row_bytes(s) + (uint64_t)tile_byte(s, owner) + i % (uint64_t)s->block_bytes;
+}
+
+/* Word i of the data that rank `owner` writes. */
+static uint64_t data_word(const struct strided* s, int owner, uint64_t i) {
+  if (s->block_bytes % 8 == 0) return word_at(file_byte(s, owner, i * 8) / 8);
+  uint64_t word = 0;
+  for (uint64_t byte = 0; byte < 8; byte++) {
+    const uint64_t at = file_byte(s, owner, i * 8 + byte);
+    word |= (word_at(at / 8) >> at % 8 * 8 & 0xff) << byte * 8;
+  }
+  return word;
 }
 
 void make_data(const struct strided* s) {
-  for (uint64_t i = 0; i < (uint64_t)s->rank_bytes / 8; i++) s->data[i] = word_at(file_word(s, s->rank, i));
+  for (uint64_t i = 0; i < (uint64_t)s->rank_bytes / 8; i++) s->data[i] = data_word(s, s->rank, i);
 }
 
 void check_data(const struct strided* s, int owner) {
   for (uint64_t i = 0; i < (uint64_t)s->rank_bytes / 8; i++)
-    if (s->data[i] != word_at(file_word(s, owner, i))) fail("what was read is not what was written");
+    if (s->data[i] != data_word(s, owner, i)) fail("what was read is not what was written");
 }
 
 enum fault { NONE, NO_FILE, WRONG_SIZE, WRONG_DATA };

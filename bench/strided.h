@@ -2,7 +2,8 @@
  *
  * The ranks are a grid, grid_columns wide. The file is a row of arrays, one per call; each is tiled by the
  * grid, and a tile has blocks_per_call rows of block_bytes. With one grid row (the default) rank r of n owns
- * the blocks r, r + n, r + 2n... of the file. Errors end the job. */
+ * the blocks r, r + n, r + 2n... of the file. rank_bytes is a multiple of 8; so is block_bytes, but with one
+ * block per call. Errors end the job. */
 #ifndef STRIDED_H
 #define STRIDED_H
 #include <mpi.h>

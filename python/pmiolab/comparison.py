@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from .places import MIB
@@ -35,6 +35,7 @@ class Pattern:
     rank_bytes: int
     slow_bytes: dict  # contestant: bytes per rank, if the whole would take minutes
     targets: dict  # (phase, over whom): ratio
+    cold_targets: dict = field(default_factory=dict)  # likewise, for the first file of a job
 
     def bytes_of(self, contestant: str, divide: int) -> int:
         """Bytes of a rank: the whole divided by `divide`, but at least one call."""
@@ -90,18 +91,21 @@ def summarise(
 
 
 def print_summary(summary: Mapping[str, Any], ranks: str) -> None:
-    """A table of the rates and one of the ratios."""
+    """A table of the rates and one of the ratios; cold beside warm, if the summary has `cold`."""
+    cold = summary.get("cold")
     print(f"\n{summary['pattern']}: MB/s, {ranks} together, medians")
-    medians = summary["MB_per_s"]
-    phases = [phase for phase in COLUMNS if any(phase in of for of in medians.values())]
-    rows = [
-        (name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{of[phase]:.1f}" if phase in of else "" for phase in phases))
-        for name, of in medians.items()
-    ]
-    print_table(("contestant", "MiB", *(COLUMNS[phase] for phase in phases)), rows)
-    rows = [(r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r)) for r in summary["ratios"]]
-    shown = 5 if any(target or word for *_, target, word in rows) else 3
-    print_table(("phase", "pmio over", "ratio", "target", "")[:shown], [row[:shown] for row in rows])
+    states = {"cold ": cold, "": summary} if cold else {"": summary}
+    shown = [(state, phase) for phase in COLUMNS for state in states
+             if any(phase in of for of in states[state]["MB_per_s"].values())]  # fmt: skip
+    rows = []
+    for name in summary["MB_per_s"]:
+        rates = [states[state]["MB_per_s"][name].get(phase) for state, phase in shown]
+        rows.append((name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{r:.1f}" if r else "" for r in rates)))
+    print_table(("contestant", "MiB", *(state + COLUMNS[phase] for state, phase in shown)), rows)
+    rows = [(state + r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r))
+            for state, of in states.items() for r in of["ratios"]]  # fmt: skip
+    columns = 5 if any(target or word for *_, target, word in rows) else 3
+    print_table(("phase", "pmio over", "ratio", "target", "")[:columns], [row[:columns] for row in rows])
 
 
 def verdict(ratio: Mapping[str, Any]) -> str:

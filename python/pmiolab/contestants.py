@@ -1,0 +1,59 @@
+"""Plain MPI-IO and pmio on one node, by mpiio_bench with two ranks: who takes part, and one run of one of them.
+
+A cold run is the first file of a job: a fresh process and a fresh log directory, and nothing is written before.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from . import mpi_jobs, places
+from .mpi_libraries import Mpi
+from .places import MIB
+
+RANKS = 2
+# How each contestant differs from the plain program without hints.
+CONTESTANTS = {
+    "mpich": {
+        "pmio": [],
+        "enable": ["--hint", "romio_cb_write=enable", "--hint", "romio_cb_read=enable"],
+        "default": [],
+        "independent": ["--independent"],
+    },
+    "openmpi": {"pmio": [], "ompio": [], "independent": ["--independent"]},
+}
+# What the machine can do at best: no MPI-IO.
+LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
+POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
+COPIES = 3  # of a run's bytes: the program's, the log's, the page cache's
+
+
+def touch_memory(amount: int) -> None:
+    """Has so many bytes of memory ready for the next run.
+
+    A virtual machine gives memory that has been free for seconds back to its host, and the next run that touches it
+    would pay for that.
+    """
+    with mmap.mmap(-1, amount) as memory:
+        try:
+            memory.madvise(POPULATE_WRITE)
+        except OSError:
+            for at in range(0, amount, mmap.PAGESIZE):
+                memory[at] = 1
+
+
+def run(build: Path, mpi: Mpi, contestant: str, arguments: Iterable[object], rank_bytes: int, work: Path, log_dir: Path,
+        *, warm: bool, settings: Mapping[str, object], timeout: float, name: str) -> dict[str, float]:  # fmt: skip
+    """What mpiio_bench prints: its times in seconds, and the bytes of all ranks. settings: pmio's."""
+    touch_memory(COPIES * RANKS * rank_bytes + 64 * MIB)
+    with places.temporary("bench", work) as scratch, places.temporary("bench", log_dir) as logs:
+        preload = [mpi.runtime] if contestant == "pmio" else []
+        words = [places.benchmark(build, "mpiio", mpi), "--file", scratch / "target", "--bytes", rank_bytes]
+        words += [*arguments, *(["--warm"] if warm else []), *(CONTESTANTS[mpi.family] | LIMITS)[contestant]]
+        words += [logs] if contestant in LIMITS else []
+        settings = {"PMIO_DIR": logs, **settings} if contestant == "pmio" else {}
+        [times] = mpi_jobs.measure(mpi, RANKS, words, name=f"{contestant}, {name}", settings=settings,
+                                   preload=preload, timeout=timeout)  # fmt: skip
+    return times
