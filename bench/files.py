@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Many small files: open, a write of 100 bytes by each rank, close, in turn; shared by all ranks, and by each
-rank alone.
+"""Many small files: open, a write of 100 bytes by each rank, close, in turn; shared by all ranks, by each rank
+alone, and shared but none closed before all are written (held).
 
 Plain and under pmio take turns, in directories that are removed at the end only. Compared are medians of the
 seconds of the slowest rank, and of the processor time of all. With strace, system calls per file are counted, without
@@ -16,7 +16,8 @@ import sys
 from pmiolab import checks, command_line, mpi_jobs, mpi_libraries, places, tables
 
 MOST = {"wall_s": 1.2, "processor_s": 1.2}  # times plain
-MOST_CALLS = 20  # more than plain, per file
+# More than plain, per file. Of those held open the first 32 are logged and then one of 32, which is drained meanwhile.
+MOST_CALLS = {"shared": 20, "alone": 20, "held": 40}
 CONTESTANTS = ("plain", "pmio")
 WAITING = {"sched_yield", "poll", "ppoll", "epoll_wait", "epoll_pwait", "futex", "nanosleep", "clock_nanosleep",
            "select", "restart_syscall"}  # fmt: skip
@@ -106,7 +107,7 @@ def rows_of(result):
             "calls per file",
             *(f"{calls[c]:.1f}" for c in calls),
             f"{more:+.1f}",
-            "" if more <= MOST_CALLS else "TOO MANY",
+            "" if more <= MOST_CALLS[kind] else "TOO MANY",
         )
 
 
@@ -135,7 +136,7 @@ def main():
     mpi = mpi_libraries.choose(options.build, options.mpi)
     with places.temporary("bench", options.work) as scratch:
         session = Session(options, mpi, scratch)
-        results = [look_at(session, kind) for kind in ("shared", "alone")]
+        results = [look_at(session, kind) for kind in ("shared", "alone", "held")]
     rows = [row for result in results for row in rows_of(result)]
     print(f"{mpi.tag}, {options.ranks} ranks, {options.files} files, medians of {options.repetitions} in turn")
     tables.print_table(("files", "", "plain", "pmio", "pmio over plain", ""), rows)

@@ -33,7 +33,8 @@ def run_job(options, mpi, ranks, with_file, pmio, scratch):
     logs = scratch / "logs"
     preload = [places.preloaded(options.build)] if pmio else []
     program = [places.benchmark(options.build, "start", mpi), *([options.target / "file"] if with_file else [])]
-    command = mpi_jobs.command(mpi, ranks, program, settings={"PMIO_DIR": logs}, preload=preload)
+    settings = {"PMIO_DIR": logs, "PMIO_MODE": "log"}  # so small a file of one rank alone would not be logged
+    command = mpi_jobs.command(mpi, ranks, program, settings=settings, preload=preload)
     env = mpi_libraries.environment(mpi)
     begin = time.monotonic()
     ended = processes.run(command, env, options.timeout)

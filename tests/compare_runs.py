@@ -32,6 +32,7 @@ def parse_options():
     parser.add_argument("--program", required=True)
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--handed-on", action="store_true", help="nothing is expected to go through the log")
+    parser.add_argument("--mode", default="log", help="auto: files that are expected to be small are not logged at first")
     parser.add_argument("--log-size", help="of a rank; default: pmio's")
     parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
     parser.add_argument("--says", default="", help="what the run under pmio must say, among other things")
@@ -44,7 +45,9 @@ def parse_options():
 
 def run(options, mpi, work, pmio):
     """Runs the program in the new directory `work`, and again as long as the MPI library is seen to fail by itself."""
-    wrapper = ["env", f"PMIO_LOG_SIZE={options.log_size}"] if pmio and options.log_size else []
+    wrapper = ["env", f"PMIO_MODE={options.mode}"] if pmio else []
+    if pmio and options.log_size:
+        wrapper.append(f"PMIO_LOG_SIZE={options.log_size}")
     if options.descriptors:
         wrapper += ["sh", "-c", f'ulimit -n {options.descriptors}; exec "$@"', "sh"]
     words = [

@@ -43,6 +43,7 @@ class Place:
     def end(self, way, ranks=0, more=()):
         program = places.test_program(self.options.build, "ends", self.mpi)
         launcher = [self.mpi.mpiexec, "-n", ranks] if ranks else []
+        more = {"PMIO_MODE": "log"} | dict(more)  # files of one rank alone are too small to be logged
         yielding = processes.with_environment({}, [places.yielding(self.options.build)])
         words = [*launcher, *yielding, self.pmio, "run", "--dir", self.logs, "--", program, self.file, way]
         self.result = self.run(words, more)
@@ -84,6 +85,13 @@ def check_killed(test, place):
     test.check("kill: pmio recover completes it", place.has("a") and not place.jobs(), said)
 
 
+def check_small_behind_killed(test, place):
+    place.end("kill")
+    place.end("quick_exit", more={"PMIO_MODE": "auto"})
+    left = place.jobs()
+    test.check("kill: a small file's open brings in what the dead job left of it", place.has("a") and not left, str(left))
+
+
 def check_daemon(test, place):
     before = set(os.listdir("/proc"))
     place.end("daemon")
@@ -110,6 +118,7 @@ def main():
             place.end(way, ranks=2)
             check_complete(test, place, way, "ab")
         check_killed(test, Place(options, mpi, scratch, "kill"))
+        check_small_behind_killed(test, Place(options, mpi, scratch, "behind"))
         check_daemon(test, Place(options, mpi, scratch, "daemon"))
     return test.conclude()
 

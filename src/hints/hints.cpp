@@ -206,12 +206,29 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   return {Code::invalid, "hint " + std::string(key) + " is unknown; known are " + known};
 }
 
-// Asked at each open, where there may be hundreds of variables and none of pmio's.
-static bool any_in_environment() {
+// Whether name is that of the variable for key: PMIO_MODE for pmio_mode.
+static bool is_variable_of(std::string_view name, std::string_view key) {
+  return std::equal(name.begin(), name.end(), key.begin(), key.end(),
+                    [](unsigned char a, unsigned char b) { return a == std::toupper(b); });
+}
+
+// Asked at each open: one look at each of the variables, of which there may be hundreds.
+static std::vector<HintPair> in_environment() {
   constexpr std::string_view kOwn = "PMIO_";
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
-    if (std::strncmp(*variable, kOwn.data(), kOwn.size()) == 0) return true;
-  return false;
+  std::vector<HintPair> pairs;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++) {
+    if (std::strncmp(*variable, kOwn.data(), kOwn.size()) != 0) continue;
+    std::string_view value = *variable;
+    const std::string_view name = take_until(value, '=');
+    const auto* key = std::find_if(kKeys.begin(), kKeys.end(),
+                                   [name](std::string_view one) { return is_variable_of(name, one); });
+    // As getenv has it, the first of two is the one that counts.
+    if (key == kKeys.end() ||
+        std::any_of(pairs.begin(), pairs.end(), [key](const HintPair& pair) { return pair.first == *key; }))
+      continue;
+    pairs.emplace_back(*key, value);
+  }
+  return pairs;
 }
 
 std::vector<HintPair> environment_hints() {
@@ -219,12 +236,7 @@ std::vector<HintPair> environment_hints() {
   std::vector<HintPair> pairs = site.hints;
   static const bool leaves_alone = !site.programs_off.empty() && site.leaves_alone(program_file());
   if (leaves_alone) pairs.emplace_back("pmio_mode", "off");
-  if (!any_in_environment()) return pairs;
-  for (const std::string_view key : kKeys) {
-    std::string name(key);
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
-    if (const char* value = std::getenv(name.c_str())) pairs.emplace_back(key, value);
-  }
+  for (HintPair& pair : in_environment()) pairs.push_back(std::move(pair));
   return pairs;
 }
 

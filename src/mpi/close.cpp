@@ -65,6 +65,7 @@ int drain_for_close(Handle& handle) {
 
 int close_log(Handle& handle) {
   const auto begin = monotonic_ns();
+  forget_logged(handle);
   const int code = drain_for_close(handle);
   // Another rank may have made its file.
   if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))

@@ -51,6 +51,7 @@ struct Handle {
   bool decided_late = false;      // undecided_engine was its first
   bool split_in_library = false;  // a split collective has begun there
   uint32_t calls_undecided = 0;   // that count for the decision
+  std::string looked_in;          // the log directory in which dead jobs' logs were looked for at the open
   std::string against;            // why_not, where this rank knows it before
 
   // Where it never logged: the file that was opened, if it could be told, and Process::files_logged of a

@@ -37,9 +37,13 @@ void leave_open_files_to_library() {
   drop_handles();
 }
 
+std::string directory_of(const Hints& hints) {
+  return hints.directory.empty() ? default_directory() : hints.directory;
+}
+
 JobOptions job_options(const Hints& hints, uint64_t id, int rank, int ranks, int ranks_here) {
   JobOptions options;
-  options.directory = hints.directory.empty() ? default_directory() : hints.directory;
+  options.directory = directory_of(hints);
   options.id = id;
   options.rank = static_cast<uint32_t>(rank);
   options.ranks = static_cast<uint32_t>(ranks);
@@ -230,6 +234,11 @@ Result<Job*> Process::job(const Hints& hints) {
   joined_.store(job_.get(), std::memory_order_release);
   watch_ends(job_->options().background);
   return job_.get();
+}
+
+std::string Process::log_directory(const Hints& hints) const {
+  const Job* job = joined();
+  return job != nullptr ? job->options().directory : directory_of(hints);
 }
 
 std::optional<uint64_t> Process::files_logged() const {

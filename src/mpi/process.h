@@ -70,7 +70,11 @@ class Process {
   // that fails, it fails for good.
   Result<Job*> job(const Hints& hints);
   // The job if it has been joined, else nullptr.
-  Job* joined() { return joined_.load(std::memory_order_acquire); }
+  Job* joined() const { return joined_.load(std::memory_order_acquire); }
+  // The log directory of the job, or that of a job joined with these hints.
+  std::string log_directory(const Hints& hints) const;
+  // The job's number, the same on all ranks.
+  uint64_t id() const { return id_; }
   // As joined, but joins where other ranks have begun to log: what they log is of interest to this one.
   Job* joined_or_wanted(const Hints& hints);
   // Rendezvous::files_logged; nothing where the ranks share no memory.

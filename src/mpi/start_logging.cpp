@@ -126,6 +126,17 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   return {std::move(file), static_cast<int64_t>(size.value())};
 }
 
+// Before anybody logs: what dead jobs left for this file is older than what is written from here on. A file
+// that was undecided may have been written since it was opened: then nothing is brought in any more.
+Status bring_in_first(const Handle& handle, const std::optional<FileIdentity>& identity,
+                      const JobOptions& job) {
+  if (!handle.decided_late)
+    return identity ? bring_in_pending(job.directory, *identity, handle.path) : Status();
+  if (handle.looked_in == job.directory || !has_other_jobs(job.directory, job.id)) return {};
+  return {Code::busy, "dead jobs may have logs of '" + handle.path + "' in " + job.directory +
+                          ", which was not the log directory when the file was opened"};
+}
+
 Attempt attempt(const Handle& handle, Cluster* cluster) {
   if (handle.hints.mode == Mode::off) return cannot("pmio_mode=off");
   if (handle.path.empty()) return cannot("a name that may be two files'");
@@ -137,11 +148,8 @@ Attempt attempt(const Handle& handle, Cluster* cluster) {
   if (!job.ok()) return cannot("there is no log", job.status());
   if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
   const bool leads = handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node());
-  if (leads && !handle.decided_late && identity) {
-    // Before anybody logs: what a dead job left for this file is older than what is written from here on.
-    Status brought = bring_in_pending(*job.value(), *identity, handle.path);
-    if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
-  }
+  Status brought = leads ? bring_in_first(handle, identity, job.value()->options()) : Status();
+  if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
   Status descriptors = job.value()->require_descriptors();
   if (!descriptors.ok()) return cannot("too few file descriptors", std::move(descriptors));
   return open_for_log(handle, *job.value(), cluster);
@@ -250,9 +258,10 @@ void begin_logging(Handle& handle, const Agreement& all) {
 
 }  // namespace
 
-Status bring_in_pending(const Job& job, const FileIdentity& identity, const std::string& path) {
+Status bring_in_pending(const std::string& log_directory, const FileIdentity& identity,
+                        const std::string& path) {
   std::vector<std::string> running;
-  Status brought = recover_pending(job.options().directory, identity, path, job.options().id, &running);
+  Status brought = recover_pending(log_directory, identity, path, Process::instance().id(), &running);
   for (const std::string& line : running) complain_once(line);
   return brought;
 }

@@ -12,8 +12,9 @@ namespace pmio {
 // logs if one of them is missing.
 void start_logging(Handle& handle, Opening& ranks, bool opened);
 
-// Before anybody writes the file that path leads to: brings in what a dead job has left of it. Says what is
-// in a running job's log.
-Status bring_in_pending(const Job& job, const FileIdentity& identity, const std::string& path);
+// Before anybody writes the file that path leads to: brings in what a dead job has left of it in that log
+// directory. Says what is in a running job's log.
+Status bring_in_pending(const std::string& log_directory, const FileIdentity& identity,
+                        const std::string& path);
 
 }  // namespace pmio

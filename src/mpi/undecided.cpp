@@ -1,9 +1,12 @@
 #include "mpi/undecided.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
+#include <vector>
 
 #include "base/device_memory.h"
+#include "medium/default_directory.h"
 #include "mpi/errors.h"
 #include "mpi/library_engine.h"
 #include "mpi/names.h"
@@ -19,15 +22,21 @@ constexpr uint32_t kRow = 8;         // so many small ones, and the next is expe
 constexpr uint32_t kLookAgain = 32;  // of those of all ranks, one of so many is not
 constexpr uint32_t kFewCalls = 4;
 constexpr uint64_t kFewBytes = 64 << 10;
+constexpr size_t kManyOpen = 32;      // so many are logged and open, the last of them small: likewise
+constexpr size_t kTooManyOpen = 128;  // so many, of whatever size: likewise, as the log is divided by then
 
 // What has been seen of the files of one kind. Of those of all ranks: the same on each.
 struct Seen {
-  std::atomic<uint32_t> small{0};  // one behind the other
+  explicit Seen(uint32_t row) : small(row) {}
+  std::atomic<uint32_t> small;  // one behind the other
   std::atomic<uint32_t> opened{0};
+  std::vector<const Handle*> logged;  // that are open, in the order in which they began to log
 };
 
+// A file that one rank opens alone is expected to be small from the first on: one that is not tells so by its
+// first large write, before it. Files of all ranks have to show it.
 Seen& seen(Opener opener) {
-  static Seen alone, together;
+  static Seen alone(kRow), together(0);
   return opener == Opener::alone ? alone : together;
 }
 
@@ -39,35 +48,59 @@ Opener opener_of(Opening& ranks) {
   return ranks.all_in_order() ? Opener::together : Opener::other;
 }
 
+// Whether the log is in memory, or would be.
+bool log_is_in_memory(const Hints& hints) {
+  Process& process = Process::instance();
+  if (Job* job = process.joined()) return job->medium().kind() == MediumKind::tmpfs;
+  static std::pair<std::string, bool> last;
+  if (std::string directory = process.log_directory(hints); last.first != directory) {
+    const bool in_memory = is_in_memory(directory);
+    last = {std::move(directory), in_memory};
+  }
+  return last.second;
+}
+
 // Not where the log outlives a power failure, which then every write that returned is to do. Of one that
 // appends only the library knows where its shared pointer begins.
 bool may_wait_and_see(const Handle& handle) {
-  Job* job = Process::instance().joined();
-  return job != nullptr && job->medium().kind() == MediumKind::tmpfs &&
-         handle.hints.mode == Mode::automatic &&
-         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0;
+  return handle.hints.mode == Mode::automatic &&
+         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 && log_is_in_memory(handle.hints);
 }
 
-// Collective, the same on all ranks: what is known of earlier files is, and hints need not be.
+// As far as this rank has written and read it.
+bool has_shown_to_be_small(const Handle& handle) {
+  return !handle.in_library() && !handle.file->has_few_calls(0, 0, false) &&
+         handle.file->has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
+}
+
+bool open_ones_are_small(const std::vector<const Handle*>& logged) {
+  if (logged.size() >= kTooManyOpen) return true;
+  return std::all_of(logged.end() - kManyOpen, logged.end(),
+                     [](const Handle* handle) { return has_shown_to_be_small(*handle); });
+}
+
+// Collective, the same on all ranks: what is known of closed files is, and how many are open. Hints need not
+// be, nor what each rank has written to those that are open.
 bool all_expect_small(const Handle& handle, const Opening& ranks) {
   if (handle.opener == Opener::other) return false;
   Seen& all = seen(handle.opener);
-  if (all.small.load(std::memory_order_relaxed) < kRow) return false;
-  const bool mine = may_wait_and_see(handle);
+  const bool in_a_row = all.small.load(std::memory_order_relaxed) >= kRow;
+  if (!in_a_row && all.logged.size() < kManyOpen) return false;
+  const bool mine = may_wait_and_see(handle) && (in_a_row || open_ones_are_small(all.logged));
   if (handle.opener == Opener::alone) return mine;
   if (all.opened.fetch_add(1, std::memory_order_relaxed) % kLookAgain == 0) return false;
   return ranks.on_all_ranks(mine);
 }
 
 // Nobody writes before all have come to the library's open, and this rank has not yet.
-Status bring_in_before(const Handle& handle, const char* filename) {
-  const Job* job = Process::instance().joined();
-  if (handle.rank != 0 || job == nullptr) return {};
-  const JobOptions& options = job->options();
-  if (!has_other_jobs(options.directory, options.id)) return {};
+Status bring_in_before(Handle& handle, const char* filename) {
+  if (handle.rank != 0) return {};
+  const Process& process = Process::instance();
+  handle.looked_in = process.log_directory(handle.hints);
+  if (!has_other_jobs(handle.looked_in, process.id())) return {};
   const std::string path = absolute_path(filename);
   const std::optional<FileIdentity> identity = identity_at(path);
-  return identity ? bring_in_pending(*job, *identity, path) : Status();
+  return identity ? bring_in_pending(handle.looked_in, *identity, path) : Status();
 }
 
 uint64_t bytes_of(const Transfer& transfer) {
@@ -85,7 +118,9 @@ void start(Handle& handle) {
   if (handle.against.empty()) handle.path = absolute_path(handle.name);
   Opening ranks(handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm());
   start_logging(handle, ranks, true);
-  if (!handle.in_library()) handle.position = position;
+  if (handle.in_library()) return;
+  handle.position = position;
+  note_logged(handle);
 }
 
 // Before a call. may_wait: for the other ranks, which come to it too; else a later call decides.
@@ -97,16 +132,19 @@ void decide_for(Handle& handle, const Transfer& transfer, bool may_wait) {
     if (!all_come) handle.against = "small, and its shared pointer used";
     return all_come ? decide(handle) : void();
   }
+  // One that the library does meanwhile would look like a write past MPI-IO, if the handle logged by then.
+  if (!may_wait && alone) return decide(handle);
+  if (!may_wait && !all_come) handle.against = "small, and written or read by nonblocking calls";
   if (!all_come) return;
   handle.calls_undecided++;
   const bool large = handle.calls_undecided > kFewCalls || (alone && bytes_of(transfer) > kFewBytes);
-  if (large && (alone || may_wait)) decide(handle);
+  if (large && may_wait) decide(handle);
 }
 
 void note_undecided(const Handle& handle) {
   Process& process = Process::instance();
   process.note_file(handle.path.empty() ? handle.name : handle.path,
-                    handle.against.empty() ? "small, like those before" : handle.against);
+                    handle.against.empty() ? "small" : handle.against);
   if (Job* job = process.joined()) count(job->counters().files_passed_through);
 }
 
@@ -160,6 +198,14 @@ void decide(Handle& handle) {
   DeviceMemory::look_for_libraries();
   start(handle);
   Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
+}
+
+void note_logged(const Handle& handle) {
+  if (handle.opener != Opener::other) seen(handle.opener).logged.push_back(&handle);
+}
+
+void forget_logged(const Handle& handle) {
+  if (handle.opener != Opener::other) std::erase(seen(handle.opener).logged, &handle);
 }
 
 void note_size(const Handle& handle, bool small) {

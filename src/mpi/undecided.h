@@ -1,7 +1,9 @@
-// Files that are expected to be small, because the last ones were: the log gives them nothing, and to open it
-// for each costs more than the file (docs/decisions/0021-many-small-files.md). Such a handle has
-// undecided_engine at first, which hands its calls on. It is decided whether it logs when it has had more
-// than a few calls, or one that is better not left to the library.
+// Files that are expected to be small: the log gives them nothing, and to open it for each costs more than
+// the file (docs/decisions/0021-many-small-files.md). A file that one rank opens alone is expected to be
+// small unless the last of that kind was not; a file of all ranks, if the last ones were, or if those that
+// are open are small and many. Such a handle has undecided_engine at first, which hands its calls on. It is
+// decided whether it logs when it has had more than a few calls, or one that is better not left to the
+// library.
 //
 // Of files that one rank opens alone, and of those that all ranks of the job open together: these agree at
 // the open, and decide later without a message, by what they have counted alike. So they need collective
@@ -26,6 +28,10 @@ void go_on_undecided(Handle& handle);
 
 // All ranks of the handle are in a call. Nothing where it has been decided.
 void decide(Handle& handle);
+
+// A handle has begun to log, and is about to be closed.
+void note_logged(const Handle& handle);
+void forget_logged(const Handle& handle);
 
 // When a handle is closed that has been decided: whether all its ranks have found the file small.
 void note_size(const Handle& handle, bool small);

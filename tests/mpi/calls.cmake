@@ -26,8 +26,11 @@ foreach(tag IN LISTS tags)
       pmio_add_covered_test(threads.${level} ${tag} ${arguments})
     endif()
   endforeach()
-  foreach(program IN ITEMS names deleted handed_on hints undecided)
+  foreach(program IN ITEMS names deleted handed_on)
     pmio_add_script_test(${program} ${tag} compare_runs.py --program ${program})
+  endforeach()
+  foreach(program IN ITEMS hints undecided)
+    pmio_add_script_test(${program} ${tag} compare_runs.py --mode auto --program ${program})
   endforeach()
   pmio_add_covered_test(resized ${tag} compare_runs.py --program resized)
   # MPICH's library of the standard ABI ends such a program itself: what it gives is not MPI_FILE_NULL.
@@ -53,7 +56,7 @@ foreach(tag IN LISTS tags)
   # More than an MPI library has communicators for, or where it takes one itself for each, would have for two.
   # Intel's library has not even enough for one: an assertion of its own fails.
   if(NOT tag MATCHES "^intel")
-    pmio_add_covered_test(many_files.together ${tag} compare_runs.py --descriptors 20000 --program many_files 0 1100 together)
+    pmio_add_covered_test(many_files.together ${tag} compare_runs.py --mode auto --descriptors 20000 --program many_files 0 1100 together)
   endif()
   pmio_add_covered_test(many_files.alone ${tag} compare_runs.py --ranks 1 --descriptors 20000 --program many_files 0 1500)
   # Intel's library holds two descriptors for a file, so that its files use up all 256, and pmio cannot map its log any

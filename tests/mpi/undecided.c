@@ -1,9 +1,11 @@
 /* Files behind small ones: the MPI library has them until they turn out not to be small. They are written and
  * read on both sides of that moment, by one rank alone and by all together, by all kinds of pointers, and the
  * files stay in DIRECTORY. Usage: undecided DIRECTORY */
+#include <dirent.h>
+
 #include "checks.h"
 
-enum { SMALL = 10, TURNS = 8, LOOKS_AGAIN = 32 };
+enum { SMALL = 10, TURNS = 8, LOOKS_AGAIN = 32, MANY = 32, TOO_MANY = 128, LARGE_BYTES = 100000 };
 
 static MPI_Comm comm;
 static int together, logs;
@@ -43,6 +45,72 @@ static void small_ones(void) {
 /* Where it has decided itself, a file says so. */
 static void expect(MPI_File file, int logged, const char* what) {
   if (logs) check(is_logged(file) == logged, what);
+}
+
+static int jobs_joined(void) {
+  int jobs = 0;
+  DIR* logs_now = opendir(getenv("PMIO_DIR"));
+  const struct dirent* entry;
+  while (logs_now != NULL && (entry = readdir(logs_now)) != NULL)
+    jobs += strncmp(entry->d_name, "job-", 4) == 0;
+  if (logs_now != NULL) closedir(logs_now);
+  return jobs;
+}
+
+/* More than any file of the library's may have that one rank opens alone. */
+static void write_large(MPI_File file) {
+  static char bytes[LARGE_BYTES];
+  memset(bytes, 'a' + rank, sizeof bytes);
+  for (int turn = 0; turn < (together ? TURNS : 1); turn++)
+    check(MPI_File_write_at_all(file, (MPI_Offset)place(turn) * LARGE_BYTES, bytes, LARGE_BYTES, MPI_CHAR,
+                                MPI_STATUS_IGNORE) == MPI_SUCCESS,
+          "a large write");
+}
+
+static void large_one(const char* kind, int number) {
+  MPI_File file = opened(kind, number, 0);
+  write_large(file);
+  expect(file, 1, "a large file is logged");
+  closed(file);
+}
+
+/* The first files of one rank alone: while they are small the job is not joined. */
+static void first_ones(void) {
+  small_ones();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (logs) check(jobs_joined() == 0, "nobody has joined for small files");
+  MPI_Barrier(MPI_COMM_WORLD);
+  large_one("first", 0);
+  MPI_File file = opened("first", 1, 0);
+  expect(file, 1, "what comes behind a large file is logged at once");
+  write_turn(file, 0);
+  closed(file);
+}
+
+/* So many are open at once, each but the last written before the next is opened, or none; the last is large.
+ */
+static void open_at_once(const char* kind, int count, int written, int most_logged) {
+  static MPI_File files[2 * TOO_MANY];
+  int logged = 0;
+  large_one(kind, count);
+  for (int number = 0; number < count; number++) {
+    files[number] = opened(kind, number, 0);
+    logged += is_logged(files[number]);
+    if (written && number < count - 1) write_turn(files[number], 0);
+  }
+  if (logs) check(logged >= MANY && logged <= most_logged, "how many that are open are logged");
+  write_large(files[count - 1]);
+  expect(files[count - 1], 1, "a large file is logged among small ones");
+  for (int number = 0; number < count; number++) {
+    if (!written && number < count - 1) write_turn(files[number], 1);
+    closed(files[number]);
+  }
+}
+
+static void small_ones_at_once(void) { open_at_once("held", 2 * MANY, 1, MANY + 2); }
+
+static void too_many_at_once(void) {
+  open_at_once("unwritten", 2 * TOO_MANY, 0, TOO_MANY + TOO_MANY / LOOKS_AGAIN + 1);
 }
 
 static void explicit_offsets(void) {
@@ -110,6 +178,7 @@ static void nonblocking(void) {
     check(MPI_File_iwrite_at_all(file, 4 * place(turn), &values[turn], 1, MPI_INT, &requests[turn]) ==
               MPI_SUCCESS,
           "iwrite_at_all");
+    if (!together) expect(file, 1, "one nonblocking call of a rank alone decides");
   }
   if (together && rank == 0 && ranks > 1) MPI_Send(&token, 1, MPI_INT, 1, 0, comm);
   check(MPI_Waitall(TURNS, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "waitall");
@@ -168,8 +237,9 @@ static void append(void) {
 
 static void on(MPI_Comm opener, int all) {
   static void (*const kinds[])(void) = {
-      explicit_offsets, individual_pointer, shared_pointer, view,      split,
-      nonblocking,      two_handles,        append,         asked_for, independent};
+      explicit_offsets,   individual_pointer, shared_pointer, view,      split,
+      nonblocking,        two_handles,        append,         asked_for, independent,
+      small_ones_at_once, too_many_at_once};
   comm = opener;
   together = all;
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
@@ -183,6 +253,8 @@ int main(int argc, char** argv) {
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   directory = argv[1];
   logs = getenv("PMIO_DIR") != NULL;
+  comm = MPI_COMM_SELF;
+  first_ones();
   on(MPI_COMM_SELF, 0);
   on(MPI_COMM_WORLD, 1);
   return conclude();
