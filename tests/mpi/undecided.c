@@ -57,10 +57,12 @@ static int jobs_joined(void) {
   return jobs;
 }
 
-/* More than any file of the library's may have that one rank opens alone. */
+/* More than any file of the library's may have that one rank opens alone. It overwrites what other ranks have
+ * written before the barrier. */
 static void write_large(MPI_File file) {
   static char bytes[LARGE_BYTES];
   memset(bytes, 'a' + rank, sizeof bytes);
+  MPI_Barrier(comm);
   for (int turn = 0; turn < (together ? TURNS : 1); turn++)
     check(MPI_File_write_at_all(file, (MPI_Offset)place(turn) * LARGE_BYTES, bytes, LARGE_BYTES, MPI_CHAR,
                                 MPI_STATUS_IGNORE) == MPI_SUCCESS,

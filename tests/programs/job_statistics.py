@@ -83,7 +83,9 @@ class Statistics:
     def run(self, *words, ranks=1, wrapper=(), **settings):
         """Runs a job with a log directory of its own; how it ended, and what it printed."""
         shutil.rmtree(self.logs, ignore_errors=True)
-        env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.scratch), **settings}
+        # Small files are logged, too.
+        own = {"PMIO_REGISTRY": str(self.scratch), "PMIO_MODE": "log"}
+        env = {**mpi_libraries.environment(self.mpi), **own, **settings}
         pmio = [self.pmio, "run", "--dir", self.logs, "--stats", "--"]
         command = [self.mpi.mpiexec, "-n", ranks, *wrapper, *pmio, self.scratch / "program", *words]
         done = subprocess.run(
