@@ -21,7 +21,7 @@ struct Numbers {
   static Numbers parse(const nlohmann::ordered_json& counters);
   void add(const Numbers& other);
   nlohmann::ordered_json json() const;
-  uint64_t to_log_ns() const { return append_ns + direct_ns; }
+  uint64_t to_log_ns() const { return append_ns + direct_ns + late_open_ns; }
   // What the program waited for until its files were complete; drain_ns runs beside it, in the background.
   uint64_t to_file_ns() const { return to_log_ns() + sync_ns + close_ns; }
 };

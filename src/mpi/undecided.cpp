@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/device_memory.h"
 #include "medium/default_directory.h"
 #include "mpi/errors.h"
@@ -195,9 +196,15 @@ void decide(Handle& handle) {
   if (&handle.engine() != &undecided_engine() || handle.split_in_library) return;
   handle.set_engine(library_engine());
   handle.decided_late = true;
+  const auto begin = monotonic_ns();
   DeviceMemory::look_for_libraries();
   start(handle);
-  Process::instance().note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
+  Process& process = Process::instance();
+  process.note_file(handle.path.empty() ? handle.name : handle.path, handle.why_not);
+  if (Job* job = process.joined()) {
+    count(job->counters().late_opens);
+    count(job->counters().late_open_ns, monotonic_ns() - begin);
+  }
 }
 
 void note_logged(const Handle& handle) {

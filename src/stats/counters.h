@@ -1,7 +1,8 @@
 // What a process counts, and how long its phases took: plain data and relaxed atomics, because counting must
 // not cost. Time-to-log and time-to-file are always told apart. Time-to-log is append_ns, of which
-// append_wait_ns waits for room, and direct_ns past the log. Time-to-file is these, sync_ns and close_ns;
-// drain_ns runs beside them. append_ns and read_ns come from call_timer.h.
+// append_wait_ns waits for room, direct_ns past the log, and late_open_ns: a file that was undecided is
+// opened to be logged inside of a later call. Time-to-file is these, sync_ns and close_ns; drain_ns runs
+// beside them. append_ns and read_ns come from call_timer.h.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ namespace pmio {
   X(target_writes_large) X(target_write_bytes) X(target_write_ns) X(target_reads_1k) X(target_reads_1m) \
   X(target_reads_large) X(target_read_bytes) X(target_read_ns) X(files_opened) X(files_passed_through) \
   X(append_timed_calls) X(read_timed_calls) X(direct_calls) X(direct_bytes) X(direct_ns) X(log_peak_bytes) \
-  X(log_capacity_bytes) X(open_ns) X(close_ns) X(sync_calls) X(sync_ns) X(handed_on_calls) X(segments_formatted) \
+  X(log_capacity_bytes) X(open_ns) X(late_opens) X(late_open_ns) X(close_ns) X(sync_calls) X(sync_ns) X(handed_on_calls) X(segments_formatted) \
   X(segments_recycled)
 // clang-format on
 

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
 """
 BEHIND_SHELL = "PATH=.:$PATH; {name} 'a b' '' --again <input; exit $?"
 ARGUMENTS = ["a b", "", "--again", "read"]  # and what it reads
+LOGGED = "PMIO_MODE=log"  # what one rank writes alone is small, and would not be logged
 # The second of two ranks has other words before its program.
 SECOND_RANK = "case $PMI_RANK$OMPI_COMM_WORLD_RANK in 0) exec ./{name};; *) exec {words} ./{name};; esac"
 SANITIZERS = ["address", "thread", "undefined", "leak"]
@@ -108,10 +109,10 @@ class Chooser:
                chosen=None, statistics=True):  # fmt: skip
         """Runs by `pmio run`, or by LD_PRELOAD, which is then in the launcher's environment too."""
         if by_run:
-            more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", *settings], "preload": preload}
+            more = {"pmio": self.pmio, "chosen": chosen, "wrapper": ["env", LOGGED, *settings], "preload": preload}
         else:
             libraries = ":".join(map(str, [*preload, self.preloaded]))
-            more = {"settings": {"LD_PRELOAD": libraries, **dict(setting.split("=", 1) for setting in settings)}}
+            more = {"settings": {"LD_PRELOAD": libraries, **dict(setting.split("=", 1) for setting in [LOGGED, *settings])}}
         run = real_programs.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, **more)
         lines = [line for line in run.output.splitlines() if not line.startswith("pmio:")]
         told = [line for line in run.output.splitlines() if line.startswith("pmio: the program runs without the log")]
@@ -149,7 +150,7 @@ class Chooser:
 
     def run_mixed(self, mpi, words, **more):
         """Runs two ranks, the second one with other words before its program."""
-        settings = {"LD_PRELOAD": str(self.preloaded)}
+        settings = {"LD_PRELOAD": str(self.preloaded), **dict([LOGGED.split("=")])}
         command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, words=words)]
         return real_programs.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
 

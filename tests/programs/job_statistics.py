@@ -127,6 +127,19 @@ def check_times(statistics):
             assert told["drain_bytes_per_second"] > 0, case
 
 
+def check_late_open(statistics):
+    """A large write of one rank alone joins the job, which is part of its time."""
+    done = statistics.run("write", 1, 1 << 20, PMIO_MODE="auto")
+    assert done.returncode == 0, done
+    writing = int(re.search(r"writing (\d+)", done.stdout)[1])
+    told = json.loads(statistics.told("--json"))
+    total, to_log = told["total"], told["time_to_log_ns"]
+    case = f"writing {writing}, told {to_log}: {total}"
+    assert total["late_opens"] == 1 and 0 < total["late_open_ns"] < to_log, case
+    assert total["append_ns"] + total["late_open_ns"] == to_log and total["append_calls"] == 1, case
+    assert 0.5 * writing <= to_log <= writing, case
+
+
 def check_system_calls(statistics):
     trace, data = statistics.scratch / "trace", statistics.scratch / "data"
     data.touch()
@@ -190,6 +203,7 @@ def main():
     with places.temporary("statistics", places.memory()) as directory:
         statistics = Statistics(build, directory.resolve())
         check_times(statistics)
+        check_late_open(statistics)
         check_files(statistics)
         check_jobs(statistics)
         if shutil.which("strace"):

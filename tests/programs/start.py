@@ -40,7 +40,7 @@ class Traced:
         trace = scratch / "trace"
         wrapper = ("strace", "-f", "-qq", "-o", trace, "-e", f"trace={CALLS}")
         command = [mpi.mpiexec, "-n", 1, pmio, "run", "--dir", self.logs, "--", *wrapper, scratch / "program", *words]
-        env = {**mpi_libraries.environment(mpi), "PMIO_REGISTRY": str(self.registry)}
+        env = {**mpi_libraries.environment(mpi), "PMIO_REGISTRY": str(self.registry), "PMIO_MODE": "log"}  # a small file is logged, too
         done = subprocess.run(
             [str(word) for word in command],
             cwd=scratch,
