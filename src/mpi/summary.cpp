@@ -70,7 +70,7 @@ void print_times(const std::vector<Row>& rows) {
     calls += row.append_calls + row.read_calls;
     timed += row.append_timed_calls + row.read_timed_calls;
   }
-  std::fprintf(stderr, "pmio: in the log after %.1f ms, in the file after %.1f ms, of the slowest rank\n",
+  std::fprintf(stderr, "pmio: slowest rank: in the log after %.1f ms, in the file after %.1f ms\n",
                ms(to_log), ms(to_file));
   if (timed < calls)
     std::fprintf(stderr, "pmio: timed: %lu of %lu calls, all slow ones; the rest is estimated\n", timed,
