@@ -133,6 +133,21 @@ Status set_close(Hints& hints, std::string_view key, std::string_view value) {
   return {};
 }
 
+Status set_direct_from(Hints& hints, std::string_view key, std::string_view value) {
+  if (value == "auto") {
+    hints.direct_from = kDirectFrom;
+    return {};
+  }
+  if (is_off(value)) {
+    hints.direct_from = {};
+    return {};
+  }
+  const Result<uint64_t> bytes = parse_bytes(value);
+  if (!bytes.ok()) return bad_value(key, value, "a size such as 65536, 64K or 1M, auto or off");
+  hints.direct_from = {bytes.value(), bytes.value()};
+  return {};
+}
+
 Status set_striping_factor(Hints& hints, std::string_view key, std::string_view value) {
   uint64_t servers = 0;
   PMIO_TRY(set_bytes(servers, key, value));
@@ -141,16 +156,21 @@ Status set_striping_factor(Hints& hints, std::string_view key, std::string_view 
   return {};
 }
 
-const std::array<std::string_view, 12> kKeys{"pmio_mode",         "pmio_dir",          "pmio_log_size",
-                                             "pmio_index_memory", "pmio_durability",   "pmio_background",
-                                             "pmio_stats",        "pmio_across_nodes", "pmio_interface",
-                                             "pmio_keep_closed",  "pmio_max_age",      "pmio_close"};
+const std::array<std::string_view, 13> kKeys{
+    "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
+    "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
+    "pmio_max_age",    "pmio_close", "pmio_direct_from"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%g", static_cast<double>(ns) / 1e9);
   return text.data();
+}
+
+std::string direct_from_text(const DirectFrom& from) {
+  if (from == kDirectFrom) return "auto";
+  return from.warm == UINT64_MAX ? "off" : std::to_string(from.warm);
 }
 
 std::string lower(std::string_view text) {
@@ -198,6 +218,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_background") return set_switch(hints.background, key, value);
   if (key == "pmio_max_age") return set_max_age(hints, key, value);
   if (key == "pmio_close") return set_close(hints, key, value);
+  if (key == "pmio_direct_from") return set_direct_from(hints, key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
@@ -284,6 +305,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::s
           {"pmio_background", hints.background ? "on" : "off"},
           {"pmio_max_age", duration_text(hints.max_age_ns)},
           {"pmio_close", hints.closes_in_background ? "background" : "complete"},
+          {"pmio_direct_from", direct_from_text(hints.direct_from)},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},

@@ -34,6 +34,7 @@ struct Hints {
   uint64_t max_age_ns = kDefaultMaxAgeNs;             // pmio_max_age; 0: never for its age
   bool keep_closed = true;                            // pmio_keep_closed
   bool closes_in_background = false;                  // pmio_close, of a file
+  DirectFrom direct_from = kDirectFrom;               // pmio_direct_from, of a file
   int stats = 0;                                      // pmio_stats
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
   std::string interface;                              // pmio_interface, between nodes; empty: chosen

@@ -24,6 +24,17 @@ struct SharedLoss {
   std::atomic<uint32_t> dirty;  // so many of them may have something in the log that is in no file
 };
 
+// Contiguous pieces of at least so many bytes go straight to the file (node/large_pieces.h).
+struct DirectFrom {
+  uint64_t warm = UINT64_MAX;  // if the log has room whose memory was touched before
+  uint64_t cold = UINT64_MAX;  // if it has not: each page of it would be cleared first; or has no room
+  bool operator==(const DirectFrom&) const = default;
+};
+// Measured: docs/decisions/0025-large-pieces.md.
+constexpr DirectFrom kDirectFrom{32 << 10, 8 << 10};
+// The same of a file that nobody waits for when it is closed: what a warm log takes costs the program less.
+constexpr DirectFrom kDirectFromInBackground{UINT64_MAX, 32 << 10};
+
 constexpr uint64_t kDefaultMaxAgeNs = 2'000'000'000;
 
 struct JobOptions {

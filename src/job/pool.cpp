@@ -156,6 +156,12 @@ uint32_t SegmentPool::free() const {
   }));
 }
 
+bool SegmentPool::has_warm() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [](const auto& segment) { return !segment->busy && segment->warm; });
+}
+
 uint32_t SegmentPool::with_memory_locked() const {
   return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(),
                                              [](const auto& segment) { return !segment->vacant; }));

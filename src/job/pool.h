@@ -51,6 +51,8 @@ class SegmentPool {
   // There is at least one segment, or the reason why none can be made. Called before anything is
   // acknowledged.
   Status require_one();
+  // There is a free segment all of whose pages have been touched.
+  bool has_warm() const;
   // Keeps about `ahead` free segments created and touched, within the capacity. Called by the background
   // thread.
   void prefault(uint32_t ahead);

@@ -113,6 +113,9 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
   options.closes_in_background = wants_background_close(handle, cluster);
+  options.direct_from = handle.hints.direct_from;
+  if (options.closes_in_background && options.direct_from == kDirectFrom)
+    options.direct_from = kDirectFromInBackground;
   if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());

@@ -9,6 +9,7 @@
 #include "log/call_stamp.h"
 #include "node/direct_writer.h"
 #include "node/job_impl.h"
+#include "node/large_pieces.h"
 
 namespace pmio {
 
@@ -93,6 +94,11 @@ Status Appender::append(uint64_t offset, const std::byte* data, uint64_t bytes, 
   if (bytes == 0) return {};
   std::lock_guard lock(mutex);
   const uint64_t stamp = next_stamp();
+  if (bytes >= large_pieces_.least_bytes()) [[unlikely]] {
+    bool written = false;
+    PMIO_TRY(append_large(offset, data, bytes, call, &written));
+    if (written) return {};
+  }
   const uint64_t began_ns = begin_ns(bytes);
   for (uint64_t left = bytes; left > 0;) {
     bool found = false;
@@ -122,9 +128,21 @@ Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::b
   if (bytes == 0) return {};
   std::lock_guard lock(mutex);
   const uint64_t stamp = next_stamp();
-  const uint64_t began_ns = begin_ns(bytes);
+  uint64_t began_ns = begin_ns(bytes);
+  LargeBytes large;
   uint64_t end = 0;
   for (uint64_t left = bytes; left > 0;) {
+    Vector where = file.next(left);
+    if (where.block_length >= large_pieces_.least_bytes()) [[unlikely]] {
+      bool written = false;
+      const Status status = write_large(where, memory, buffer, &large, &written);
+      if (!status.ok() && unpublished_ > 0) (void)publish(stamp, end);
+      PMIO_TRY(status);
+      if (written) {
+        left -= where.bytes();
+        continue;
+      }
+    }
     if (!has_room()) {
       // What this call has put into the full segment is published before another one is opened.
       if (unpublished_ > 0) {
@@ -134,11 +152,15 @@ Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::b
       bool found = false;
       PMIO_TRY(make_room(Patience::full, &found));
       if (!found) {
+        file.rewind(where.bytes());
         PMIO_TRY(direct_writer_.write(file, memory, buffer, left));
         break;
       }
     }
-    const Vector where = file.next(std::min(left, writer().room_bytes()));
+    if (const uint64_t room = writer().room_bytes(); where.bytes() > room) {
+      file.rewind(where.bytes());
+      where = file.next(room);
+    }
     left -= where.bytes();
     writer().append(where, memory, buffer, stamp, call, left == 0 && !call.goes_on);
     note(static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
@@ -146,7 +168,10 @@ Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::b
   }
   if (unpublished_ > 0) PMIO_TRY(publish(stamp, end));
   finished_or_not(call);
-  tally(bytes, began_ns, call);
+  if (large.bytes > 0) [[unlikely]]
+    tally_large(bytes, large, call);
+  if (began_ns != 0) began_ns += large.ns;
+  if (large.bytes < bytes) tally(bytes - large.bytes, began_ns, call);
   return {};
 }
 
@@ -160,6 +185,7 @@ void Appender::add_up(bool waits) {
   if (!lock) return;
   Counters& all = file_.job->member->counters();
   const Tally tally = std::exchange(tally_, {});
+  past_log_ = {};
   count(all.append_calls, tally.calls);
   count(all.append_bytes, tally.bytes);
   count(all.append_records, tally.records);
@@ -171,7 +197,8 @@ void Appender::add_up(bool waits) {
 
 Appender::Calls Appender::calls() {
   const std::lock_guard lock(mutex);
-  return {tally_.calls, tally_.collective, tally_.bytes};
+  return {tally_.calls + past_log_.calls, tally_.collective + past_log_.collective,
+          tally_.bytes + past_log_.bytes};
 }
 
 // Of what cannot be copied the other ranks see nothing: then this one drains it.

@@ -23,6 +23,7 @@
 namespace pmio {
 
 class DirectWriter;
+class LargePieces;
 
 // While a thread that holds the append lock may wait.
 class WaitsInAppend {
@@ -40,11 +41,13 @@ class WaitsInAppend {
 
 class Appender {
  public:
-  Appender(SharedFile& file, Reach& reach, LoggedEnd& logged_end, DirectWriter& direct_writer)
+  Appender(SharedFile& file, Reach& reach, LoggedEnd& logged_end, DirectWriter& direct_writer,
+           LargePieces& large_pieces)
       : file_(file),
         reach_(reach),
         logged_end_(logged_end),
         direct_writer_(direct_writer),
+        large_pieces_(large_pieces),
         several_nodes_(reach.spans_nodes()) {}
 
   // Held by who calls any function that does not say otherwise. Lock order: this, then the file table's, then
@@ -119,6 +122,10 @@ class Appender {
     CallTimer timer;
   };
   static constexpr uint32_t kNoCell = UINT32_MAX;
+  // Of a call: what of it went straight to the file, and the time that this took.
+  struct LargeBytes {
+    uint64_t bytes = 0, ns = 0;
+  };
 
   uint64_t next_stamp();
   bool has_room() const;
@@ -134,7 +141,12 @@ class Appender {
   static void note_begin(SegmentCell& segment, uint64_t begin);
   void declare(uint32_t entry);  // in the last segment's open table
   void declare_all();
-  bool attach_for_table();            // false: there is no free segment
+  bool attach_for_table();  // false: there is no free segment
+  bool has_warm_room() const;
+  Status append_large(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call, bool* written);
+  Status write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer, LargeBytes* large,
+                     bool* written);
+  void tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call);
   void interrupted(CallNumber call);  // a part of it is logged, and goes on in another segment
   void finished(CallNumber call) {
     if (call.open == 0) return;
@@ -146,6 +158,7 @@ class Appender {
   Reach& reach_;
   LoggedEnd& logged_end_;
   DirectWriter& direct_writer_;
+  LargePieces& large_pieces_;
   const bool several_nodes_;
   std::vector<Owned> owned_;  // oldest first; the last one may be open
   bool open_ = false;         // owned_.back() is not sealed
@@ -156,6 +169,7 @@ class Appender {
   uint64_t last_end_ = 0;                      // file byte behind the last record of the open segment
   bool counts_as_log_ = false;
   Tally tally_;
+  Calls past_log_;  // calls whose bytes all went straight to the file, and bytes that did
   std::atomic<std::thread::id> waits_{};
   std::atomic<bool> has_given_up_{false};
 };

@@ -91,6 +91,27 @@ bool has_undrained(const FileControl& control) {
   return false;
 }
 
+Held held_by_cells(const FileControl& control, uint64_t a, uint64_t b) {
+  const uint64_t floor = control.floor.load(std::memory_order_acquire);
+  Held held = Held::nothing;
+  for (uint32_t rank = 0; rank < control.ranks; rank++) {
+    const RankCell& of_rank = control.cells[rank];
+    const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
+    for (uint32_t c = 0; c < cells; c++) {
+      const SegmentCell& cell = of_rank.segments[c];
+      if (cell.salt.load(std::memory_order_acquire) == 0) continue;
+      const uint32_t published = cell.published.load(std::memory_order_acquire);
+      // Loaded behind the count: of all records below it.
+      if (published == 0 || cell.begin.load(std::memory_order_relaxed) >= b ||
+          cell.end.load(std::memory_order_relaxed) <= a)
+        continue;
+      if (cell.drained.load(std::memory_order_acquire) < published) return Held::undrained;
+      if (cell.max_stamp.load(std::memory_order_relaxed) > floor) held = Held::drained;
+    }
+  }
+  return held;
+}
+
 uint64_t newest_drained(const FileControl& control) {
   const uint64_t horizon = control.horizon.load(std::memory_order_acquire);
   return horizon == UINT64_MAX ? monotonic_ns() : horizon;

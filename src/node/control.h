@@ -144,6 +144,21 @@ struct Round {
   uint64_t cursor[kMaxServers];  // next unclaimed byte per I/O server; UINT64_MAX: none left
 };
 
+// Pieces that go straight to the target, although the log has room (node/large_pieces.h), and what they mean
+// for a round and for the mark.
+struct LargeWrites {
+  // 1 before the first one: a round that begins later never reads what lies between its own pieces and writes
+  // it again.
+  std::atomic<uint32_t> any;
+  // 1 while the mark tells the target's state. Set by the holder of drain_mutex before it looks at `begun`; a
+  // writer looks at it after it has raised `begun`, and takes the state back first.
+  std::atomic<uint32_t> state_is_told;
+  std::atomic<uint64_t> begun, ended;  // they differ for ever if a process has died in between
+};
+
+// What the logs of this node's ranks hold of some bytes of the file.
+enum class Held { nothing, drained, undrained };
+
 struct FileControl {
   uint64_t magic;
   BootId boot;  // where it was made
@@ -174,6 +189,7 @@ struct FileControl {
   // 1 once a handle that is handed on was about to write the target: it may do so during any round, which
   // must not read what lies between its own pieces and write it again.
   std::atomic<uint32_t> written_aside;
+  LargeWrites large_writes;
   // Of the file, but for what has been logged or written through since; UINT64_MAX: only the file system
   // knows, and its clients may be behind each other.
   std::atomic<uint64_t> known_size;
@@ -237,6 +253,9 @@ void count_records(FileControl& control);
 
 // Recovery would find something in the log. Nobody uses the file any more.
 bool has_undrained(const FileControl& control);
+
+// What the ranks' logs hold of [a, b), as far as their cells tell: never less than they hold.
+Held held_by_cells(const FileControl& control, uint64_t a, uint64_t b);
 
 // No record that has been drained so far has a later stamp.
 uint64_t newest_drained(const FileControl& control);

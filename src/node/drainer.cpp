@@ -171,7 +171,7 @@ Status Drainer::lead(bool write) {
   // Before the round begins, for helpers write from then on.
   if (write) {
     look_for_others();
-    PMIO_TRY(parts_.mark->writing());
+    PMIO_TRY(withdraw_state());
   }
   PMIO_TRY(begin_round(write, &leftover, &marks));
   if (write) {
@@ -186,42 +186,6 @@ Status Drainer::lead(bool write) {
   count(parts_.counters->drain_rounds);
   count(parts_.counters->drain_ns, monotonic_ns() - start);
   return {};
-}
-
-// Who has written it may write it again, between our bytes and while they are written.
-void Drainer::look_for_others() {
-  FileControl& control = *parts_.control;
-  if (!parts_.times_tell || control.foreign.load(std::memory_order_relaxed) != 0) return;
-  const std::optional<FileState> left = parts_.mark->settled_state();
-  if (!left) return;
-  const Result<FileState> now = parts_.target->state();
-  if (!now.ok() || now.value() == *left) return;
-  control.foreign.store(1, std::memory_order_relaxed);
-  // Else it may have been a rank of this job, by a call that was handed on.
-  if (!parts_.say || control.written_aside.load(std::memory_order_relaxed) != 0) return;
-  const bool other_size = now.value().size_bytes != left->size_bytes;
-  parts_.say("'" + parts_.target->path() + "' was written past MPI-IO while it was open" +
-             (other_size ? " (" + std::to_string(left->size_bytes) + " bytes long, then " +
-                               std::to_string(now.value().size_bytes) + ")"
-                         : std::string()) +
-             ": without a call of MPI_File_sync before and after, the program's MPI-IO may undo that");
-}
-
-// Without the file's state the mark goes on saying that it is being written, which is never a false alarm.
-void Drainer::settle_mark(bool ahead) {
-  if (auto state = parts_.target->state(); state.ok()) parts_.mark->settled(*state, ahead);
-}
-
-void Drainer::note_before_first_write() {
-  const RobustLock lock(parts_.control->drain_mutex, std::try_to_lock);
-  // Not held: somebody drains, or is here for the same reason.
-  if (lock.held() && parts_.mark->blank()) settle_mark(false);
-}
-
-void Drainer::note_foreign_write() {
-  const RobustLock lock(parts_.control->drain_mutex);
-  // Where the mark cannot be written, recovery asks for --force where it need not.
-  static_cast<void>(parts_.mark->writing());
 }
 
 Status Drainer::write_round(FileIndex::Leftover& leftover) {
@@ -457,6 +421,7 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
   for (const Interval& interval : work.covered)
     count(parts_.counters->drain_bytes, interval.end - interval.begin);
   if (parts_.control->written_aside.load(std::memory_order_seq_cst) != 0 ||
+      parts_.control->large_writes.any.load(std::memory_order_seq_cst) != 0 ||
       parts_.control->foreign.load(std::memory_order_relaxed) != 0)
     return parts_.target->write_each(a, work.window.get(), work.covered);
   return parts_.target->write_covered(a, work.window.get(), work.covered);

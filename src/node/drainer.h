@@ -55,6 +55,11 @@ class Drainer {
   void note_before_first_write();
   // Notes that the job itself writes the file, past the log.
   void note_foreign_write();
+  // Around a write of a piece that goes straight to the target, although the log has room. Before the first
+  // one of this process: no round, not even one that had begun before, fills gaps from then on.
+  void expect_large_writes();
+  void begin_large_write();
+  void end_large_write();
   // Counts as drained what the ledger says, where a leader has died while it did so.
   void count_last_round();
   // Notes that the target has been cut: what was drained before does not count for the end of the file.
@@ -79,6 +84,7 @@ class Drainer {
   struct Work;  // the round as this process sees it
   Status lead(bool write);
   void settle_mark(bool ahead);
+  Status withdraw_state();  // the mark says that the target is being written
   void look_for_others();
   Status write_round(FileIndex::Leftover& leftover);
   void count_last_round_locked();

@@ -15,8 +15,9 @@ FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity&
     : logged_end(shared, static_cast<bool>(reach_maker)),
       reach(reach_maker ? reach_maker(*this) : std::make_unique<Alone>(*this)),
       direct_writer(shared, *reach, logged_end),
-      appender(shared, *reach, logged_end, direct_writer),
-      reader(shared, *reach, logged_end) {
+      reader(shared, *reach, logged_end),
+      large_pieces(shared, reader, direct_writer),
+      appender(shared, *reach, logged_end, direct_writer, large_pieces) {
   shared.job = &job;
   shared.key = key;
   shared.identity = identity;

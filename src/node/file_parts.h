@@ -6,6 +6,7 @@
 #include "node/appender.h"
 #include "node/direct_writer.h"
 #include "node/file.h"
+#include "node/large_pieces.h"
 #include "node/log_reader.h"
 #include "node/logged_end.h"
 #include "node/reach.h"
@@ -35,8 +36,9 @@ struct FileParts {
   LoggedEnd logged_end;
   std::unique_ptr<Reach> reach;
   DirectWriter direct_writer;
-  Appender appender;
   LogReader reader;
+  LargePieces large_pieces;
+  Appender appender;
   AgeWatch watch;  // the background thread's
   // Under the file table's mutex.
   uint32_t handles = 0;

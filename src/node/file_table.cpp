@@ -32,6 +32,7 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   if (unfinished_.erase(key) > 0) file->forgive_errors();
   FileParts& parts = file->parts();
   const bool first = parts.handles++ == 0;
+  if (first) parts.large_pieces.set(how.reach ? DirectFrom{} : how.direct_from);
   parts.shared.only_read = how.read_only && (first || parts.shared.only_read);
   parts.shared.closes_in_background =
       how.closes_in_background && (first || parts.shared.closes_in_background);

@@ -36,6 +36,10 @@ class LogReader {
   Result<uint64_t> size_bytes_here() const;
   Result<uint64_t> size_bytes();
 
+  // Whether some local rank's log holds bytes of the range that are not in the target. It may say so if the
+  // logs change meanwhile.
+  Status holds_undrained(const Vector& range, bool* holds);
+
   // The tally becomes the process's. waits: for a thread that reads.
   void add_up(bool waits);
   struct Calls {

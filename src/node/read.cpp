@@ -6,6 +6,7 @@
 #include "base/copy.h"
 #include "base/mutex.h"
 #include "base/prefetch.h"
+#include "drain/blocks.h"
 #include "node/job_impl.h"
 #include "node/log_reader.h"
 
@@ -14,6 +15,7 @@ namespace pmio {
 constexpr int kMostDrains = 100;  // of a read, of what others go on to log
 constexpr int kMostReads = 1000;  // of bytes that are just being drained
 constexpr int kFewReads = 10;
+constexpr size_t kMostCompared = 1024;  // entries of a run, to a range that may be undrained
 
 // The common case: one extent holds all of [a, b).
 bool LogReader::copy_single(uint64_t a, uint64_t b, std::byte* out) {
@@ -92,6 +94,25 @@ Status LogReader::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) 
     for (const Interval& interval : covered_) tally_.log_bytes += interval.end - interval.begin;
   }
   *stale = *stale || is_over(epoch);
+  return {};
+}
+
+Status LogReader::holds_undrained(const Vector& range, bool* holds) {
+  const std::lock_guard lock(mutex_);
+  shorten_tail();
+  *holds = true;
+  const auto a = static_cast<uint64_t>(range.offset), b = static_cast<uint64_t>(range.end());
+  const uint64_t evictions = file_.control->evictions.load(std::memory_order_acquire);
+  entries_.clear();
+  PMIO_TRY(file_.index->scan_tail(a, b, &entries_));
+  PMIO_TRY(file_.index->refresh());
+  if (!file_.index->find(a, b, 0, kMostCompared, &entries_, FileIndex::Which::undrained)) return {};
+  FileEntrySource source(file_.control, &file_.job->map);
+  for (const Entry& entry : entries_) {
+    EntrySource::Located located;
+    if (!source.locate(entry, &located) || may_share_a_byte(located.range, range)) return {};
+  }
+  *holds = file_.control->evictions.load(std::memory_order_acquire) != evictions;
   return {};
 }
 

@@ -10,7 +10,8 @@
 namespace pmio {
 namespace {
 
-void random_history(uint64_t seed, uint64_t capacity, bool background, bool log_on_disk = false) {
+void random_history(uint64_t seed, uint64_t capacity, bool background, bool log_on_disk = false,
+                    DirectFrom direct_from = {}) {
   SCOPED_TRACE("seed " + std::to_string(seed) + " capacity " + std::to_string(capacity));
   std::mt19937_64 random(seed);
   Scratch scratch(log_on_disk);
@@ -25,7 +26,7 @@ void random_history(uint64_t seed, uint64_t capacity, bool background, bool log_
     std::ofstream(path).flush();
   }
   const auto ranks = static_cast<uint32_t>(1 + random() % 4);
-  auto all = open_all(scratch, path, ranks, capacity, background);
+  auto all = open_all(scratch, path, ranks, capacity, background, nullptr, direct_from);
   const uint64_t span = 1 << (12 + random() % 12);
   for (int step = 0; step < 150; step++) {
     File& file = *all[random() % ranks].file;
@@ -141,6 +142,15 @@ TEST(NodeFile, RandomHistoriesInLargeLogs) {
 TEST(NodeFile, RandomHistoriesWithTheLogOnDiskAndATinyIndex) {
   for (uint64_t seed = 200; seed < 215; seed++) {
     random_history(seed, 4 << 20, seed % 2 == 0, true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Some pieces go straight to the file, over and under what is logged.
+TEST(NodeFile, RandomHistoriesWithLargePieces) {
+  for (uint64_t seed = 300; seed < 340; seed++) {
+    random_history(seed, seed % 2 == 0 ? 1 << 20 : 64 << 20, seed % 3 == 0, false,
+                   {512u << seed % 10, 256u << seed % 7});
     if (HasFatalFailure()) return;
   }
 }

@@ -68,13 +68,15 @@ struct Rank {
 
 inline std::vector<Rank> open_all(const Scratch& scratch, const std::string& path, uint32_t ranks,
                                   uint64_t capacity, bool background = false,
-                                  std::atomic<uint64_t>* files_logged = nullptr) {
+                                  std::atomic<uint64_t>* files_logged = nullptr,
+                                  DirectFrom direct_from = {}) {
   std::vector<Rank> all;
   for (uint32_t rank = 0; rank < ranks; rank++) {
     Rank one;
     one.job = join(scratch, rank, ranks, capacity, background, files_logged);
     Job::OpenOptions options;
     options.path = path;
+    options.direct_from = direct_from;
     auto file = one.job->open(options);
     EXPECT_TRUE(file.ok()) << file.status().message();
     one.file = *file;

@@ -1,0 +1,62 @@
+#include "node/large_pieces.h"
+
+#include <algorithm>
+
+#include "drain/blocks.h"
+#include "node/job_impl.h"
+
+namespace pmio {
+namespace {
+
+class LargeWrite {
+ public:
+  explicit LargeWrite(Drainer& drainer) : drainer_(drainer) { drainer_.begin_large_write(); }
+  ~LargeWrite() { drainer_.end_large_write(); }
+  LargeWrite(const LargeWrite&) = delete;
+  LargeWrite& operator=(const LargeWrite&) = delete;
+
+ private:
+  Drainer& drainer_;
+};
+
+}  // namespace
+
+void LargePieces::set(const DirectFrom& from) {
+  const DirectFrom allowed = file_.job->member->outlives_node() ? DirectFrom{} : from;
+  from_warm_.store(allowed.warm, std::memory_order_relaxed);
+  from_cold_.store(allowed.cold, std::memory_order_relaxed);
+  least_bytes_.store(std::min(allowed.warm, allowed.cold), std::memory_order_relaxed);
+}
+
+// The cells tell it of whole segments, which is enough for most programs; else the records do.
+Status LargePieces::look_up(const Vector& where, Held* held) {
+  *held =
+      held_by_cells(*file_.control, static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
+  if (*held != Held::undrained) return {};
+  bool undrained = false;
+  PMIO_TRY(reader_.holds_undrained(where, &undrained));
+  if (!undrained) *held = Held::drained;
+  return {};
+}
+
+Status LargePieces::write(const Vector& where, PatternCursor& memory, const std::byte* buffer,
+                          bool* written) {
+  *written = false;
+  Job::Impl& job = *file_.job;
+  // Then other ranks' logs may be out of reach, and nothing is logged any more.
+  if (job.member->is_past_log() || job.lost_log.is_known(*file_.control)) return {};
+  if (!expected_) file_.drainer->expect_large_writes();
+  expected_ = true;
+  Held held = Held::undrained;
+  // Bytes that cannot be looked up cannot be read or drained either: who does that tells of it.
+  if (!look_up(where, &held).ok() || held == Held::undrained) return {};
+  if (held == Held::drained) {
+    const RobustLock lock(file_.control->index_mutex);
+    conceal_all(*file_.control);
+  }
+  const LargeWrite large(*file_.drainer);
+  *written = true;
+  return direct_writer_.write_vector(where, memory, buffer);
+}
+
+}  // namespace pmio

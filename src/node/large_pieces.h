@@ -1,0 +1,53 @@
+// Pieces of a write that are so large that they go straight to the file, as independent MPI-IO without a log
+// would write them: one copy instead of two (decision 0025). Only of a file whose ranks are all on this node,
+// and if the log is not to survive more than the file's page cache does.
+//
+// A piece goes to the file only if no log holds undrained bytes of it. So the file and the logs keep one
+// order without a record of the piece:
+//   what was logged before it is in the file already, and what of it was served from the logs is concealed;
+//   what is logged after it has a later round;
+//   what another rank logs meanwhile is not ordered against it by the program.
+//
+// Threads: the one that holds the append lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "extent/pattern.h"
+#include "node/direct_writer.h"
+#include "node/job.h"
+#include "node/log_reader.h"
+#include "node/shared_file.h"
+
+namespace pmio {
+
+class LargePieces {
+ public:
+  LargePieces(SharedFile& file, LogReader& reader, DirectWriter& direct_writer)
+      : file_(file), reader_(reader), direct_writer_(direct_writer) {}
+
+  // From now on. Any thread.
+  void set(const DirectFrom& from);
+  // No shorter piece ever goes straight to the file; UINT64_MAX: none does.
+  uint64_t least_bytes() const { return least_bytes_.load(std::memory_order_relaxed); }
+  // Whether a piece of at least least_bytes() does, if the log has warm room or none.
+  bool suits(uint64_t bytes, bool warm) const {
+    return bytes >= (warm ? from_warm_ : from_cold_).load(std::memory_order_relaxed);
+  }
+  // Writes the next where.bytes() of the memory cursor's stream to these places of the file. On return seen
+  // by all. *written is false if nothing was written, as the bytes belong into the log. Errors: as of
+  // pwrite(2); a part may be written then.
+  Status write(const Vector& where, PatternCursor& memory, const std::byte* buffer, bool* written);
+
+ private:
+  Status look_up(const Vector& where, Held* held);
+
+  SharedFile& file_;
+  LogReader& reader_;
+  DirectWriter& direct_writer_;
+  std::atomic<uint64_t> from_warm_{UINT64_MAX}, from_cold_{UINT64_MAX}, least_bytes_{UINT64_MAX};
+  bool expected_ = false;  // Drainer::expect_large_writes
+};
+
+}  // namespace pmio

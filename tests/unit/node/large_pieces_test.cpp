@@ -1,0 +1,226 @@
+// Pieces of a write that go straight to the file, between others that are logged.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "node/control.h"
+#include "node/file_parts.h"
+#include "support/node_fixture.h"
+#include "support/recover_all.h"
+#include "support/target_writes.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kLarge = 64 << 10;
+
+class WithLargePieces : public testing::Test {
+ protected:
+  WithLargePieces() : path(scratch.files_ + "/data") {
+    setenv("PMIO_REGISTRY", scratch.files_.c_str(), 1);
+    std::ofstream(path).flush();
+  }
+  void open(uint32_t ranks, bool background = false) {
+    all = open_all(scratch, path, ranks, 16 << 20, background, nullptr, {kLarge, kLarge});
+  }
+  File& file(uint32_t rank = 0) { return *all[rank].file; }
+  void write(uint64_t offset, uint64_t bytes, char value, uint32_t rank = 0) {
+    const std::vector<std::byte> data(bytes, static_cast<std::byte>(value));
+    ASSERT_TRUE(file(rank).append(offset, data.data(), bytes, 0).ok());
+    oracle.write(offset, data.data(), bytes);
+  }
+  uint64_t straight(uint32_t rank = 0) { return file(rank).counters().direct_bytes; }
+  void expect_read() {
+    for (const Rank& rank : all) {
+      std::vector<std::byte> bytes(oracle.bytes.size());
+      uint64_t got = 0;
+      ASSERT_TRUE(rank.file->read(0, bytes.data(), bytes.size(), &got).ok());
+      ASSERT_EQ(got, bytes.size());
+      ASSERT_EQ(bytes, oracle.bytes);
+    }
+  }
+  void expect_file() {
+    close_all(all);
+    ASSERT_EQ(contents(path), oracle.bytes);
+  }
+
+  Scratch scratch;
+  std::string path;
+  std::vector<Rank> all;
+  Oracle oracle;
+};
+
+TEST_F(WithLargePieces, AreInTheFileAtOnceAndTouchNoLog) {
+  open(2);
+  write(0, kLarge, 'a');
+  write(kLarge, 3 * kLarge, 'b', 1);
+  EXPECT_EQ(straight(), kLarge);
+  EXPECT_EQ(straight(1), 3 * kLarge);
+  EXPECT_FALSE(file().ever_logged());
+  EXPECT_EQ(contents(path), oracle.bytes);
+  EXPECT_EQ(*file().size_bytes(), 4 * kLarge);
+  expect_read();
+  expect_file();
+}
+
+TEST_F(WithLargePieces, AreLoggedOverWhatIsLoggedAndNotDrained) {
+  open(2);
+  write(kLarge - 10, 20, 's', 1);
+  write(0, kLarge, 'L');
+  EXPECT_EQ(straight(), 0u);
+  write(kLarge + 10, kLarge, 'M');  // behind the small piece
+  EXPECT_EQ(straight(), kLarge);
+  expect_read();
+  write(kLarge + 5, 20, 't', 1);
+  expect_read();
+  expect_file();
+}
+
+// The cells of a segment tell only from where to where its records go.
+TEST_F(WithLargePieces, GoBetweenSmallOnesThatAreNotDrained) {
+  open(2);
+  write(0, 100, 's', 1);
+  write(5 * kLarge, 100, 's', 1);
+  write(kLarge, 2 * kLarge, 'L');
+  EXPECT_EQ(straight(), 2 * kLarge);
+  expect_read();
+  expect_file();
+}
+
+TEST_F(WithLargePieces, HideWhatIsServedFromTheLogs) {
+  open(2);
+  write(0, 1000, 's', 1);
+  ASSERT_TRUE(file().drain().ok());
+  expect_read();
+  write(0, kLarge, 'L');
+  EXPECT_EQ(straight(), kLarge);
+  expect_read();
+  expect_file();
+}
+
+// A view of large blocks: all at once; of small and large ones: each where it belongs.
+TEST_F(WithLargePieces, OfAView) {
+  open(1);
+  Pattern view;
+  view.add({0, kLarge, 3 * kLarge, 4});
+  view.add({12 * kLarge, 100, 0, 1});
+  view.add({13 * kLarge, kLarge, 0, 1});
+  view.finish(14 * kLarge);
+  std::mt19937_64 random(1);
+  const auto data = random_bytes(random, 2 * view.size);
+  PatternCursor to(view, 0, 0), again(view, 0, 0);
+  const Pattern flat = Pattern::bytes(data.size());
+  PatternCursor from(flat, 0, 0);
+  ASSERT_TRUE(file().append(to, from, data.data(), data.size(), 1).ok());
+  for (uint64_t done = 0; done < data.size();) {
+    const auto piece = again.next_piece(data.size() - done);
+    oracle.write(static_cast<uint64_t>(piece.offset), data.data() + done, piece.length);
+    done += piece.length;
+  }
+  EXPECT_EQ(straight(), data.size() - 200);
+  EXPECT_EQ(file().counters().direct_calls, 0u);
+  expect_read();
+  expect_file();
+}
+
+// One that was logged would be in the log still.
+TEST_F(WithLargePieces, TellTheirErrorAtOnce) {
+  open(1);
+  const std::vector<std::byte> data(kLarge);
+  {
+    const test::FailingWrites full(ENOSPC);
+    EXPECT_EQ(file().append(0, data.data(), data.size(), 0).code(), Code::no_space);
+  }
+  write(0, kLarge, 'a');
+  expect_read();
+  expect_file();
+}
+
+TEST_F(WithLargePieces, AreNotReadAndWrittenBackByARound) {
+  open(2);
+  write(0, 4 * kLarge, 'a');
+  for (uint64_t at = 0; at < kLarge; at += 64) write(at, 8, 's', 1);
+  const auto reads = [&] {
+    return file().target().counters().reads[0] + file().target().counters().reads[1];
+  };
+  const uint64_t before = reads();
+  ASSERT_TRUE(file().drain().ok());
+  EXPECT_EQ(reads(), before);
+  expect_file();
+}
+
+// Recovery compares the file with what the job left: a piece that came behind the last round is the job's.
+TEST_F(WithLargePieces, AreNoChangeByOthersForRecovery) {
+  const pid_t child = fork();
+  if (child == 0) {
+    open(1);
+    write(8 * kLarge, 100, 's');
+    if (!file().drain().ok()) _exit(1);
+    write(9 * kLarge, 100, 't');
+    usleep(20'000);  // than the clock of the file system has ticks
+    write(0, kLarge, 'L');
+    _exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  recover_all(scratch);
+  const auto bytes = contents(path);
+  ASSERT_EQ(bytes.size(), 9 * kLarge + 100);
+  EXPECT_EQ(static_cast<char>(bytes[0]), 'L');
+  EXPECT_EQ(static_cast<char>(bytes[8 * kLarge]), 's');
+  EXPECT_EQ(static_cast<char>(bytes[9 * kLarge]), 't');
+}
+
+// The state that a round leaves is told again behind the last large piece.
+TEST_F(WithLargePieces, LeaveTheStateOfTheFileToTheNextRound) {
+  open(1);
+  const SharedFile& shared = file().parts().shared;
+  write(8 * kLarge, 100, 's');
+  ASSERT_TRUE(file().drain().ok());
+  EXPECT_TRUE(shared.mark.settled_state());
+  write(0, kLarge, 'L');
+  EXPECT_FALSE(shared.mark.settled_state());
+  write(8 * kLarge, 100, 't');
+  ASSERT_TRUE(file().drain().ok());
+  ASSERT_TRUE(shared.mark.settled_state());
+  EXPECT_EQ(*shared.mark.settled_state(), *file().target().state());
+  expect_file();
+}
+
+// Ranks side by side, with rounds by their background threads: each has its own bytes, small and large.
+TEST_F(WithLargePieces, BesideOthersAndRounds) {
+  constexpr uint32_t kRanks = 3;
+  constexpr uint64_t kBlocks = 40, kBlock = 2 * kLarge;
+  open(kRanks, true);
+  oracle.bytes.resize(kRanks * kBlocks * kBlock);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < kRanks; rank++) {
+    threads.emplace_back([&, rank] {
+      std::mt19937_64 random(rank);
+      for (uint64_t step = 0; step < 400; step++) {
+        const uint64_t block = random() % kBlocks * kRanks + rank;
+        const bool large = random() % 3 == 0;
+        const uint64_t within = random() % (kBlock - kLarge);
+        const uint64_t bytes = large ? kLarge : 1 + random() % 2000;
+        const std::vector<std::byte> data(bytes, static_cast<std::byte>(random()));
+        ASSERT_TRUE(file(rank).append(block * kBlock + within, data.data(), bytes, 0).ok());
+        std::memcpy(oracle.bytes.data() + block * kBlock + within, data.data(), bytes);
+        if (step % 50 == 0) {
+          ASSERT_TRUE(file(rank).drain().ok());
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(straight(), 0u);
+  const auto size = *file().size_bytes();
+  oracle.bytes.resize(size);
+  expect_read();
+  expect_file();
+}
+
+}  // namespace
+}  // namespace pmio
