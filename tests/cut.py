@@ -34,6 +34,7 @@ class CutRound(killed_jobs.Round):
         self.mode = "cut-handles" if number % 4 == 3 else "cut"
         self.log_size = self.random.choice(["512K", "1M"]) if self.drains else "64M"
         self.background = "on" if self.drains else "off"
+        self.direct_from = self.random.choice(["auto", "256"]) if self.drains else "off"
 
     def call(self, rank, number):
         common = mix(self.seed ^ mix(number))

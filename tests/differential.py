@@ -27,6 +27,7 @@ def random_settings(seed, torture, logs):
         "PMIO_LOG_SIZE": chooser.choice(sizes),
         "PMIO_BACKGROUND": chooser.choice(["on", "on", "off"]),
         "PMIO_MODE": chooser.choice(["log", "log", "auto"]),
+        "PMIO_DIRECT_FROM": chooser.choice(["auto", "off", "64", "1K", "16K"]),
     }
 
 

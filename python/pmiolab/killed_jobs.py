@@ -43,12 +43,14 @@ class Round:
         self.logs = Path(tempfile.mkdtemp(prefix="pmio-crash-", dir=options.logs))
         self.log_size = self.random.choice(["1M", "2M", "4M", "16M"])
         self.background = self.random.choice(["on", "on", "off"])
+        self.direct_from = self.random.choice(["auto", "256", "600"])  # of cells of 256 bytes
         self.said = ""  # by the job, on standard output and error
 
     def settings(self) -> dict[str, object]:
         """The environment of the ranks."""
         directories = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch}
-        return {**directories, "PMIO_LOG_SIZE": self.log_size, "PMIO_BACKGROUND": self.background}
+        sizes = {"PMIO_LOG_SIZE": self.log_size, "PMIO_DIRECT_FROM": self.direct_from}
+        return {**directories, **sizes, "PMIO_BACKGROUND": self.background}
 
     def preload(self) -> list[Path]:
         """The libraries that the ranks have preloaded."""

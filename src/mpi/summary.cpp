@@ -63,13 +63,15 @@ void print_reads(const std::vector<Row>& rows) {
 }
 
 void print_times(const std::vector<Row>& rows) {
-  uint64_t to_log = 0, to_file = 0, calls = 0, timed = 0;
+  uint64_t to_log = 0, to_file = 0, calls = 0, timed = 0, straight = 0;
   for (const Row& row : rows) {
+    straight += row.direct_bytes;
     to_log = std::max(to_log, row.to_log_ns());
     to_file = std::max(to_file, row.to_file_ns());
     calls += row.append_calls + row.read_calls;
     timed += row.append_timed_calls + row.read_timed_calls;
   }
+  if (straight != 0) std::fprintf(stderr, "pmio: %.1f MiB went straight to the files\n", mib(straight));
   std::fprintf(stderr, "pmio: slowest rank: in the log after %.1f ms, in the file after %.1f ms\n",
                ms(to_log), ms(to_file));
   if (timed < calls)

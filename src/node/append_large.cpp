@@ -13,9 +13,13 @@ bool Appender::has_warm_room() const {
 }
 
 Status Appender::write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer,
-                             LargeBytes* large, bool* written) {
+                             CallNumber call, LargeBytes* large, bool* written) {
   if (!large_pieces_.suits(where.block_length, has_warm_room())) return {};
   const WaitsInAppend waits(waits_);
+  // Before anything of it can be in the file.
+  if (call.open != 0)
+    file_.cell->opens[call.open - 1].straight.store(progress_of(call.number, call.independent),
+                                                    std::memory_order_relaxed);
   const uint64_t began_ns = monotonic_ns();
   PMIO_TRY(large_pieces_.write(where, memory, buffer, written));
   if (!*written) return {};
@@ -29,7 +33,7 @@ Status Appender::append_large(uint64_t offset, const std::byte* data, uint64_t b
   const Pattern whole = Pattern::bytes(bytes);
   PatternCursor from(whole, 0, 0);
   LargeBytes large;
-  PMIO_TRY(write_large({static_cast<int64_t>(offset), bytes, 0, 1}, from, data, &large, written));
+  PMIO_TRY(write_large({static_cast<int64_t>(offset), bytes, 0, 1}, from, data, call, &large, written));
   if (!*written) return {};
   finished_or_not(call);
   tally_large(bytes, large, call);

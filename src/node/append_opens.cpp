@@ -85,6 +85,7 @@ uint32_t Appender::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
   OpenCell& cell = file_.cell->opens[entry];
   cell.rank.store(rank, std::memory_order_relaxed);
   cell.progress.store(progress_of(0, false), std::memory_order_relaxed);
+  cell.straight.store(0, std::memory_order_relaxed);
   cell.number.store(number, std::memory_order_relaxed);
   cell.ranks.store(ranks, std::memory_order_release);
   if (open_) declare(entry);

@@ -135,7 +135,7 @@ Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::b
     Vector where = file.next(left);
     if (where.block_length >= large_pieces_.least_bytes()) [[unlikely]] {
       bool written = false;
-      const Status status = write_large(where, memory, buffer, &large, &written);
+      const Status status = write_large(where, memory, buffer, call, &large, &written);
       if (!status.ok() && unpublished_ > 0) (void)publish(stamp, end);
       PMIO_TRY(status);
       if (written) {
@@ -185,12 +185,13 @@ void Appender::add_up(bool waits) {
   if (!lock) return;
   Counters& all = file_.job->member->counters();
   const Tally tally = std::exchange(tally_, {});
-  past_log_ = {};
+  const Calls past_log = std::exchange(past_log_, {});
   count(all.append_calls, tally.calls);
   count(all.append_bytes, tally.bytes);
   count(all.append_records, tally.records);
-  count(all.collective_writes, tally.collective);
-  count(all.independent_writes, tally.calls - tally.collective);
+  const uint64_t collective = tally.collective + past_log.collective;
+  count(all.collective_writes, collective);
+  count(all.independent_writes, tally.calls + past_log.calls - collective);
   count(all.append_ns, tally.timer.total_ns());
   count(all.append_timed_calls, tally.timer.timed_calls());
 }

@@ -144,8 +144,8 @@ class Appender {
   bool attach_for_table();  // false: there is no free segment
   bool has_warm_room() const;
   Status append_large(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call, bool* written);
-  Status write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer, LargeBytes* large,
-                     bool* written);
+  Status write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer, CallNumber call,
+                     LargeBytes* large, bool* written);
   void tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call);
   void interrupted(CallNumber call);  // a part of it is logged, and goes on in another segment
   void finished(CallNumber call) {

@@ -71,8 +71,10 @@ struct OpenCell {
   std::atomic<uint32_t> ranks;  // 0: not in use; stored last
   std::atomic<uint32_t> rank;
   std::atomic<uint64_t> progress;
+  // Of the last call that has a piece in the file for which there is no record, as progress_of; 0: of none.
+  std::atomic<uint64_t> straight;
 };
-static_assert(sizeof(OpenCell) == 24);
+static_assert(sizeof(OpenCell) == 32);
 
 // OpenCell::progress: calls finished, and whether something was logged behind the last of these.
 constexpr uint64_t progress_of(uint32_t calls, bool later) { return uint64_t{calls} << 1 | (later ? 1 : 0); }

@@ -44,11 +44,8 @@ class Job {
     bool read_only = false;
     LayoutHints layout;     // of the first process of the job that has the file open; all others follow it
     ReachMaker reach = {};  // if the ranks of the open are on several nodes (span/spanning.h)
-<<<<<<< HEAD
     bool closes_in_background = false;  // SharedFile::closes_in_background
-=======
     DirectFrom direct_from = {};  // if the ranks are on one node; the first handle of the process decides
->>>>>>> 7536c89 (Large pieces go straight to the file, if no log holds undrained bytes of them)
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.

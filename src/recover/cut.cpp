@@ -259,6 +259,12 @@ class Survey {
         if (progress.begin_call > of.complete || at_cut || unreadable) cut->untold.insert(progress.world);
       }
     }
+    for (const ControlEvidence::Open& evidence : file_.control_opens) {
+      const OpenCut* of = find(*cut, evidence.number);
+      if (of == nullptr) continue;
+      const bool at_cut = evidence.straight_later && evidence.straight_call == of->complete;
+      if (evidence.straight_call > of->complete || at_cut) cut->untold.insert(evidence.world);
+    }
   }
 
   const FileInfo& file_;

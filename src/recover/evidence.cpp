@@ -24,8 +24,10 @@ std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> 
       const uint32_t place = open.rank.load(std::memory_order_relaxed);
       if (size == 0 || size > ranks || place >= size) continue;
       const uint64_t progress = open.progress.load(std::memory_order_relaxed);
+      const uint64_t straight = open.straight.load(std::memory_order_relaxed);
       evidence.opens.push_back({rank, open.number.load(std::memory_order_relaxed), size, place,
-                                progress_calls(progress), progress_later(progress)});
+                                progress_calls(progress), progress_later(progress), progress_calls(straight),
+                                progress_later(straight)});
     }
     for (const SegmentCell& cell : control.cells[rank].segments) {
       const uint64_t salt = cell.salt.load(std::memory_order_relaxed);

@@ -33,6 +33,9 @@ struct ControlEvidence {
     uint32_t ranks, rank;  // of its communicator
     uint32_t calls;        // collective write calls finished
     bool later;            // something was logged behind them
+    // Of the last call that has a piece in the file and not in the log; 0 and false: of none.
+    uint32_t straight_call;
+    bool straight_later;
   };
   uint64_t ledger_updates = 0;  // the ledger has at least this round; 0 also where that is not known
   bool closing = false;         // FileControl::closing

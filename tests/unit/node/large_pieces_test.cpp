@@ -174,6 +174,59 @@ TEST_F(WithLargePieces, AreNoChangeByOthersForRecovery) {
   EXPECT_EQ(static_cast<char>(bytes[9 * kLarge]), 't');
 }
 
+// Nothing tells where a piece of a later call went.
+TEST_F(WithLargePieces, AreToldOfByTheConsistentCut) {
+  const pid_t child = fork();
+  if (child == 0) {
+    open(2);
+    const std::vector<std::byte> small(100, std::byte{'s'}), large(kLarge, std::byte{'L'});
+    const uint32_t opens[] = {file(0).add_open(7, 2, 0), file(1).add_open(7, 2, 1)};
+    const auto write = [&](uint32_t rank, uint64_t offset, const std::vector<std::byte>& data,
+                           uint32_t call) {
+      if (!file(rank).append(offset, data.data(), data.size(), {opens[rank], call, false}).ok()) _exit(1);
+    };
+    write(0, 0, small, 1);
+    write(1, kLarge, large, 1);
+    write(1, 100, small, 2);
+    write(0, 2 * kLarge, large, 2);
+    write(0, 3 * kLarge, large, 3);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  RecoverOptions options;
+  options.directory = scratch.log_;
+  options.consistent = true;
+  const auto report = recover(options);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_EQ(report->jobs.size(), 1u);
+  ASSERT_EQ(report->jobs[0].files.size(), 1u);
+  const Cut& cut = report->jobs[0].files[0].cut;
+  EXPECT_EQ(cut.complete_call(), 2u);
+  EXPECT_EQ(cut.untold, std::set<uint32_t>{0});
+}
+
+// What a warm log takes faster goes there: its segments were used before.
+TEST_F(WithLargePieces, GoToAWarmLogIfTheyAreNotSoLarge) {
+  constexpr DirectFrom kFrom{kLarge, 1000};
+  all = open_all(scratch, path, 1, 16 << 20, false, nullptr, kFrom);
+  write(0, 2000, 'c');
+  EXPECT_EQ(straight(), 2000u);
+  write(5000, 500, 's');
+  ASSERT_TRUE(file().release().ok());
+  Job::OpenOptions again;
+  again.path = path;
+  again.direct_from = kFrom;
+  all[0].file = *all[0].job->open(again);
+  write(0, 2000, 'w');
+  EXPECT_EQ(straight(), 2000u);
+  write(2 * kLarge, kLarge, 'L');
+  EXPECT_EQ(straight(), 2000 + kLarge);
+  expect_read();
+  expect_file();
+}
+
 // The state that a round leaves is told again behind the last large piece.
 TEST_F(WithLargePieces, LeaveTheStateOfTheFileToTheNextRound) {
   open(1);
