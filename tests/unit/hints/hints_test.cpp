@@ -51,6 +51,18 @@ TEST(SetHint, SetsWhatTheKeySays) {
   EXPECT_EQ(hints.layout.striping_factor, 4u);
 }
 
+TEST(SetHint, TakesASizeForLargePieces) {
+  Hints hints;
+  EXPECT_EQ(hints.direct_from, kDirectFrom);
+  EXPECT_TRUE(set_hint(hints, "pmio_direct_from", "1M").ok());
+  EXPECT_EQ(hints.direct_from, (DirectFrom{1 << 20, 1 << 20}));
+  EXPECT_TRUE(set_hint(hints, "pmio_direct_from", "OFF").ok());
+  EXPECT_EQ(hints.direct_from, DirectFrom{});
+  EXPECT_EQ(set_hint(hints, "pmio_direct_from", "large").code(), Code::invalid);
+  EXPECT_TRUE(set_hint(hints, "pmio_direct_from", "auto").ok());
+  EXPECT_EQ(hints.direct_from, kDirectFrom);
+}
+
 TEST(SetHint, KeepsTheOldValueWhereTheNewOneIsBad) {
   Hints hints;
   hints.log_bytes = 7;

@@ -198,7 +198,7 @@ TEST_F(WithLargePieces, AreToldOfByTheConsistentCut) {
   RecoverOptions options;
   options.directory = scratch.log_;
   options.consistent = true;
-  const auto report = recover(options);
+  auto report = recover(options);
   ASSERT_TRUE(report.ok()) << report.status().message();
   ASSERT_EQ(report->jobs.size(), 1u);
   ASSERT_EQ(report->jobs[0].files.size(), 1u);
