@@ -29,6 +29,7 @@ class Durability(checks.Checks):
         self.logs.mkdir(mode=0o700)
 
     def job(self, program, arguments, **settings):
+        settings.setdefault("PMIO_DIRECT_FROM", "off")
         settings.update(PMIO_DIR=self.logs, PMIO_REGISTRY=self.scratch, PMIO_BACKGROUND="off", PMIO_LOG_SIZE="16M")
         words = [places.test_program(self.build, program, self.mpi), self.file, *arguments]
         preload = [self.mpi.runtime, places.faults(self.build)]

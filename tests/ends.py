@@ -30,7 +30,7 @@ class Place:
     def __init__(self, options, mpi, scratch, name):
         self.options, self.mpi = options, mpi
         self.file, self.logs = scratch / f"{name}.dat", scratch / f"{name}-logs"
-        self.environment = mpi_libraries.environment(mpi) | {"PMIO_REGISTRY": str(scratch)}
+        self.environment = mpi_libraries.environment(mpi) | {"PMIO_REGISTRY": str(scratch), "PMIO_DIRECT_FROM": "off"}
         self.pmio = places.pmio(options.build)
 
     def run(self, words, more=()):

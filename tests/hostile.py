@@ -38,6 +38,7 @@ class Hostile(checks.Checks):
     def job(self, target, size, **settings):
         """(exit code, all output) of two ranks under pmio."""
         settings.setdefault("PMIO_DIR", str(self.scratch / "logs"))
+        settings.setdefault("PMIO_DIRECT_FROM", "off")  # large pieces are to be in the log
         program = [self.program, target, size]
         return mpi_jobs.run(self.mpi, 2, program, settings=settings, preload=[self.mpi.runtime], timeout=120)
 

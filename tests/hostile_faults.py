@@ -36,7 +36,8 @@ class Faults(checks.Checks):
         return where / "data" / "file", where / "logs"
 
     def start(self, program, arguments, logs, settings):
-        settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "16M", "PMIO_REGISTRY": self.scratch, **settings}
+        settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "16M", "PMIO_REGISTRY": self.scratch,
+                    "PMIO_DIRECT_FROM": "off", **settings}  # fmt: skip
         words = [places.test_program(self.build, program, self.mpi), *arguments]
         preload = [self.mpi.runtime, places.faults(self.build)]
         return mpi_jobs.start(self.mpi, mpi_jobs.command(self.mpi, 2, words, settings=settings, preload=preload))

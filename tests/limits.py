@@ -137,7 +137,8 @@ class Limits(checks.Checks):
         if case.user:
             words = ["exec"]
         if under_pmio:
-            settings = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch / "registry"} | case.settings
+            settings = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch / "registry",
+                        "PMIO_DIRECT_FROM": "off"} | case.settings  # fmt: skip
             words += processes.with_environment(settings, [self.mpi.runtime])
         words += [self.program, self.scratch / "file", case.killed_before if dying else case.mib, case.kib, case.memory]
         words += ["die"] if dying else []

@@ -24,7 +24,8 @@ def run(options, mpi, ranks, files, logs=None, removed="directory", settings=Non
     if logs is None:
         return mpi_jobs.run(mpi, ranks, program, timeout=TIMEOUT)
     logs.mkdir(mode=0o700)
-    all_settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "1M", "PMIO_REGISTRY": files.parent, **(settings or {})}
+    all_settings = {"PMIO_DIR": logs, "PMIO_LOG_SIZE": "1M", "PMIO_REGISTRY": files.parent, "PMIO_DIRECT_FROM": "off",
+                    **(settings or {})}  # fmt: skip
     program += [logs, removed]
     return mpi_jobs.run(mpi, ranks, program, settings=all_settings, preload=[mpi.runtime], timeout=TIMEOUT)
 

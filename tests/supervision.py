@@ -41,7 +41,8 @@ class Supervision(checks.Checks):
         self.registry.chmod(0o1777)
 
     def run(self, *words, user=None, **settings):
-        env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.registry), **settings}
+        env = {**mpi_libraries.environment(self.mpi), "PMIO_REGISTRY": str(self.registry),
+               "PMIO_DIRECT_FROM": "off", **settings}  # fmt: skip
         done = subprocess.run(
             [str(word) for word in words],
             env=env,

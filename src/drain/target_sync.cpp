@@ -46,6 +46,12 @@ Status TargetFile::flush() {
   return Status::from_errno(errno, what("cannot write to", path_));
 }
 
+// Its errors are those of the sync that follows.
+void TargetFile::begin_sync(uint64_t offset, uint64_t length) const {
+  static_cast<void>(sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(length),
+                                    SYNC_FILE_RANGE_WRITE));
+}
+
 Status TargetFile::sync() {
   const LockGuard lock(sync_mutex_);
   int error = sync_data(fd_);

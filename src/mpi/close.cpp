@@ -46,6 +46,7 @@ int drain_for_close(Handle& handle) {
     status = handle.file->discard();
   } else if (handle.can_write()) {
     status = handle.file->drain();
+    if (status.ok()) status = handle.file->flush();
   }
   // Said before the barrier, which a rank that is the reason for it may never come to.
   if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());

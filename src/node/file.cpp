@@ -114,6 +114,8 @@ Result<uint64_t> File::size_bytes_here() const { return parts_->reader.size_byte
 
 Status File::drain(DrainScope scope) { return parts_->reach->drain(scope); }
 
+Status File::flush() { return parts_->large_pieces.any_written() ? target().flush() : Status(); }
+
 Status File::sync() {
   Counters& counters = this->counters();
   count(counters.sync_calls);

@@ -56,6 +56,7 @@ Status LargePieces::write(const Vector& where, PatternCursor& memory, const std:
   }
   const LargeWrite large(*file_.drainer);
   *written = true;
+  any_written_.store(true, std::memory_order_relaxed);
   return direct_writer_.write_vector(where, memory, buffer);
 }
 

@@ -35,6 +35,8 @@ class LargePieces {
   bool suits(uint64_t bytes, bool warm) const {
     return bytes >= (warm ? from_warm_ : from_cold_).load(std::memory_order_relaxed);
   }
+  // Whether any has gone to the file. Any thread.
+  bool any_written() const { return any_written_.load(std::memory_order_relaxed); }
   // Writes the next where.bytes() of the memory cursor's stream to these places of the file. On return seen
   // by all. *written is false if nothing was written, as the bytes belong into the log. Errors: as of
   // pwrite(2); a part may be written then.
@@ -47,6 +49,7 @@ class LargePieces {
   LogReader& reader_;
   DirectWriter& direct_writer_;
   std::atomic<uint64_t> from_warm_{UINT64_MAX}, from_cold_{UINT64_MAX}, least_bytes_{UINT64_MAX};
+  std::atomic<bool> any_written_{false};
   bool expected_ = false;  // Drainer::expect_large_writes
 };
 

@@ -97,7 +97,10 @@ class WholeWindow : public Window {
   explicit WholeWindow(TargetFile& target) : target_(target) {}
   Status write(std::span<const Entry>, LogSource&, uint64_t a, std::byte* memory,
                std::vector<Interval>* covered) override {
-    return target_.write_covered(a, memory, *covered);
+    PMIO_TRY(target_.write_covered(a, memory, *covered));
+    if (!covered->empty())
+      target_.begin_sync(covered->front().begin, covered->back().end - covered->front().begin);
+    return {};
   }
 
  private:

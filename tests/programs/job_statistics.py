@@ -112,7 +112,7 @@ class Statistics:
 def check_times(statistics):
     """The times of calls that wait for room, of few calls, and of very many."""
     for calls, size, log, least in ((200, 1 << 20, "4M", 0.5), (20, 64, "4M", 0.2), (20000, 64, "64M", 0)):
-        done = statistics.run("write", calls, size, PMIO_LOG_SIZE=log)
+        done = statistics.run("write", calls, size, PMIO_LOG_SIZE=log, PMIO_DIRECT_FROM="off")
         assert done.returncode == 0, done
         writing, closing = (int(number) for number in re.search(r"writing (\d+) closing (\d+)", done.stdout).groups())
         told = json.loads(statistics.told("--json"))
@@ -129,7 +129,7 @@ def check_times(statistics):
 
 def check_late_open(statistics):
     """A large write of one rank alone joins the job, which is part of its time."""
-    done = statistics.run("write", 1, 1 << 20, PMIO_MODE="auto")
+    done = statistics.run("write", 1, 1 << 20, PMIO_MODE="auto", PMIO_DIRECT_FROM="off")
     assert done.returncode == 0, done
     writing = int(re.search(r"writing (\d+)", done.stdout)[1])
     told = json.loads(statistics.told("--json"))
@@ -138,6 +138,18 @@ def check_late_open(statistics):
     assert total["late_opens"] == 1 and 0 < total["late_open_ns"] < to_log, case
     assert total["append_ns"] + total["late_open_ns"] == to_log and total["append_calls"] == 1, case
     assert 0.5 * writing <= to_log <= writing, case
+
+
+def check_straight(statistics):
+    """Large pieces: past the log, timed exactly, and told to the user."""
+    done = statistics.run("write", 100, 1 << 20)
+    assert done.returncode == 0, done
+    assert "100.0 MiB went straight to the files" in done.stderr, done.stderr
+    writing = int(re.search(r"writing (\d+)", done.stdout)[1])
+    told = json.loads(statistics.told("--json"))
+    total, to_log = told["total"], told["time_to_log_ns"]
+    assert (total["direct_calls"], total["direct_bytes"], total["append_calls"]) == (100, 100 << 20, 0), total
+    assert 0.5 * writing <= to_log <= 1.5 * writing + 1e6, f"writing {writing}, told {to_log}"
 
 
 def check_system_calls(statistics):
@@ -204,6 +216,7 @@ def main():
         statistics = Statistics(build, directory.resolve())
         check_times(statistics)
         check_late_open(statistics)
+        check_straight(statistics)
         check_files(statistics)
         check_jobs(statistics)
         if shutil.which("strace"):

@@ -138,6 +138,22 @@ TEST_F(WithLargePieces, TellTheirErrorAtOnce) {
   expect_file();
 }
 
+// As NFS does.
+TEST_F(WithLargePieces, TellOfAnErrorThatTheFileSystemTellsAtAClose) {
+  open(2);
+  write(0, kLarge, 'a');
+  {
+    const test::StandIn failing({.close = [](int fd) {
+      (void)syscall(SYS_close, fd);
+      errno = EIO;
+      return -1;
+    }});
+    EXPECT_EQ(file().flush().code(), Code::io);
+    EXPECT_TRUE(file(1).flush().ok());
+  }
+  expect_file();
+}
+
 TEST_F(WithLargePieces, AreNotReadAndWrittenBackByARound) {
   open(2);
   write(0, 4 * kLarge, 'a');
