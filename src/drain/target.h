@@ -107,8 +107,8 @@ class TargetFile {
   // system says that the file reaches beyond it. So whoever makes the file longer meanwhile loses no other
   // byte.
   Status grow(uint64_t bytes, uint64_t known_end);
-  // Has the kernel begin to bring these bytes to their storage; waits for nothing, promises nothing. So a sync
-  // that follows finds less to do.
+  // Has the kernel begin to bring these bytes to their storage; waits for nothing, promises nothing. So a
+  // sync that follows finds less to do.
   void begin_sync(uint64_t offset, uint64_t length) const;
   // fdatasync. The kernel tells a descriptor once that bytes are lost, to the thread that asks first.
   Status sync();

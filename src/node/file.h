@@ -63,8 +63,8 @@ class File {
 
   // What the scope says is in the target on return, and not yet synced.
   Status drain(DrainScope scope = DrainScope::published);
-  // What this rank has written straight to the target is with its file system, which may tell of an error only
-  // now (TargetFile::flush).
+  // What this rank has written straight to the target is with its file system, which may tell of an error
+  // only now (TargetFile::flush).
   Status flush();
   // Drains everywhere, and syncs the target to its storage.
   Status sync();
