@@ -16,9 +16,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "job/options.h"
 #include "job/pool.h"
 #include "medium/medium.h"
@@ -96,9 +96,9 @@ class Membership {
   std::unique_ptr<Medium> medium_;
   std::unique_ptr<Medium> dram_;  // null: the log medium is DRAM itself, or there is no other
   int alive_fd_ = -1;
-  bool is_noted_ = false;       // in the registry, by this process too
-  int lock_fd_ = -1;            // of DirectoryLock, for which there may be no descriptor left later
-  std::mutex directory_mutex_;  // likewise, between this process's threads
+  bool is_noted_ = false;  // in the registry, by this process too
+  int lock_fd_ = -1;       // of DirectoryLock, for which there may be no descriptor left later
+  Mutex directory_mutex_;  // likewise, between this process's threads
   std::unique_ptr<SegmentPool> pool_;
   Counters counters_;
   std::atomic<uint64_t> reserved_descriptors_{0};
@@ -118,7 +118,7 @@ class DirectoryLock {
 
  private:
   int fd_;
-  std::lock_guard<std::mutex> of_threads_;
+  LockGuard<Mutex> of_threads_;
 };
 
 }  // namespace pmio

@@ -213,7 +213,7 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
 }
 
 Result<Job*> Process::job(const Hints& hints) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (job_) return job_.get();
   if (!join_error_.ok()) return join_error_;
   Result<std::unique_ptr<Job>> joined = join(hints);
@@ -230,7 +230,7 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_.directory = job_->options().directory;
   hints_.log_bytes = log_bytes;
   facts_ = run_facts(rank_, ranks_);
-  (void)announce_statistics(hints_.directory, facts());  // what cannot be kept is said at the end
+  (void)announce_statistics(hints_.directory, facts(*job_));  // what cannot be kept is said at the end
   joined_.store(job_.get(), std::memory_order_release);
   watch_ends(job_->options().background);
   return job_.get();
@@ -270,7 +270,7 @@ Job* Process::joined_or_wanted(const Hints& hints) {
 }
 
 Hints Process::job_hints() {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return hints_;
 }
 
@@ -286,7 +286,7 @@ void Process::forget_in_child() {
 void Process::finish() {
   if (!can_log_) return report(std::exchange(stats_level_, 0));
   can_log_ = false;
-  const int mine = std::max(hints_.stats, stats_level_);
+  const int mine = std::max(job_hints().stats, stats_level_);
   int level = 0;
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
@@ -296,17 +296,17 @@ void Process::finish() {
   if (spans_nodes_) mpi().Barrier(comm_);
   report(level);
   if (ranks_ > 1) mpi().Comm_free(&comm_);
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
   cluster_.reset();
   job_.reset();
 }
 
-RunFacts Process::facts() const {
+RunFacts Process::facts(Job& job) const {
   RunFacts facts = facts_;
   facts.job = id_;
-  facts.log_directory = job_->options().directory;
-  facts.medium = medium_kind_name(job_->medium().kind());
+  facts.log_directory = job.options().directory;
+  facts.medium = medium_kind_name(job.medium().kind());
   facts.start_realtime_ns = start_realtime_ns_;
   facts.wall_ns = monotonic_ns() - start_ns_;
   return facts;
@@ -315,7 +315,7 @@ RunFacts Process::facts() const {
 void Process::keep_statistics() {
   Job* job = joined();
   if (job == nullptr) return;
-  const Status written = write_statistics(job->options().directory, facts(), job->counters(), files_);
+  const Status written = write_statistics(job->options().directory, facts(*job), job->counters(), files_);
   if (!written.ok() && !job->has_lost_log()) complain_once("statistics are not kept: " + written.message());
 }
 

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/cluster.h"
 #include "hints/hints.h"
 #include "job/rendezvous.h"
@@ -100,7 +100,7 @@ class Process {
   Status reach_nodes();
   bool all_go_on(const Status& status);
   Status start_cluster(const Hints& hints, const PeerToken& token);
-  RunFacts facts() const;
+  RunFacts facts(Job& job) const;
   void report(int stats_level);
 
   bool can_log_ = false;
@@ -119,13 +119,13 @@ class Process {
   MPI_Comm comm_{};                         // of all ranks, where there are several
   std::unique_ptr<Rendezvous> rendezvous_;  // of this node; null on all its ranks where it is on one
   std::atomic<Job*> joined_{nullptr};       // job_
-  std::mutex join_mutex_;                   // held while the nodes find each other; guards nodes_joined_
-  bool nodes_joined_ = false;
-  std::mutex mutex_;  // guards the rest
-  std::unique_ptr<Job> job_;
-  std::unique_ptr<Cluster> cluster_;  // uses the job
-  Status join_error_;
-  Hints hints_;
+  Mutex join_mutex_;                        // held while the nodes find each other
+  bool nodes_joined_ PMIO_GUARDED_BY(join_mutex_) = false;
+  Mutex mutex_;
+  std::unique_ptr<Job> job_ PMIO_GUARDED_BY(mutex_);
+  std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // uses the job
+  Status join_error_ PMIO_GUARDED_BY(mutex_);
+  Hints hints_ PMIO_GUARDED_BY(mutex_);
 };
 
 // The hints of the environment; bad ones are said if say is true.

@@ -49,7 +49,7 @@ Status Process::start_cluster(const Hints& hints, const PeerToken& token) {
   try {
     auto cluster = Cluster::start(*job.value(), {place_, leads_node(), token, hints.interface});
     if (!cluster.ok()) return cluster.status();
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     cluster_ = std::move(cluster.value());
   } catch (const std::system_error& failure) {
     return Status::from_errno(failure.code().value(), "cannot start the threads that answer other nodes");
@@ -76,13 +76,13 @@ Status Process::reach_nodes() {
 bool Process::all_go_on(const Status& status) {
   if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
   if (on_all_ranks(status.ok(), comm_)) return true;
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   cluster_.reset();
   return false;
 }
 
 Cluster* Process::join_nodes(const Hints& hints) {
-  const std::lock_guard joining(join_mutex_);
+  const LockGuard joining(join_mutex_);
   if (nodes_joined_) return cluster();
   nodes_joined_ = true;
   PeerToken token = random_token();
@@ -109,7 +109,7 @@ Cluster* Process::join_nodes(const Hints& hints) {
 }
 
 Cluster* Process::cluster() {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return cluster_.get();
 }
 

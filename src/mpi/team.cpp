@@ -1,20 +1,21 @@
 #include "mpi/team.h"
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
 
+#include "base/mutex.h"
 #include "mpi/library.h"
 
 namespace pmio {
 namespace {
 
 struct Tags {
-  std::mutex mutex;
-  int64_t next = 0;  // no team of this process was ever given this number or a larger one
-  std::unordered_set<int> taken;
+  Mutex mutex;
+  // No team of this process was ever given this number or a larger one.
+  int64_t next PMIO_GUARDED_BY(mutex) = 0;
+  std::unordered_set<int> taken PMIO_GUARDED_BY(mutex);
 };
 
 // Never destroyed: files may be closed by other libraries' destructors.
@@ -37,7 +38,7 @@ int64_t how_many_tags() {
 }  // namespace
 
 int64_t propose_tag() {
-  const std::lock_guard lock(tags().mutex);
+  const LockGuard lock(tags().mutex);
   return tags().next++;
 }
 
@@ -48,7 +49,7 @@ bool tags_may_clash(int64_t agreed, bool threads_at_once) {
 TeamTag TeamTag::take(int64_t agreed) {
   const int tag = static_cast<int>(agreed % how_many_tags());
   TeamTag mine;
-  const std::lock_guard lock(tags().mutex);
+  const LockGuard lock(tags().mutex);
   tags().next = std::max(tags().next, agreed + 1);
   if (tags().taken.insert(tag).second) mine.tag_ = tag;
   return mine;
@@ -56,7 +57,7 @@ TeamTag TeamTag::take(int64_t agreed) {
 
 TeamTag::~TeamTag() {
   if (!taken()) return;
-  const std::lock_guard lock(tags().mutex);
+  const LockGuard lock(tags().mutex);
   tags().taken.erase(tag_);
 }
 

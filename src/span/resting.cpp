@@ -47,7 +47,7 @@ void Spanning::compare() {
     const RobustLock lock(file_.control->index_mutex);
     conceal_all(*file_.control);
   }
-  const std::lock_guard lock(known_mutex_);
+  const LockGuard lock(known_mutex_);
   known_ = {newest_drained(*file_.control), at_open, 0};
 }
 
@@ -68,14 +68,14 @@ std::optional<FileState> Spanning::state_to_know() {
 
 // Of all that has been drained. state: of the file, taken before.
 void Spanning::others_know(const std::optional<FileState>& state) {
-  const std::lock_guard lock(known_mutex_);
+  const LockGuard lock(known_mutex_);
   const CallStamp drained = newest_drained(*file_.control);
   if (drained == known_.upto && state && state == known_.state) return;
   known_ = {drained, state, known_.upto};
 }
 
 Spanning::Known Spanning::known_by_others() {
-  const std::lock_guard lock(known_mutex_);
+  const LockGuard lock(known_mutex_);
   return known_;
 }
 

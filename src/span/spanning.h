@@ -9,11 +9,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "log/call_stamp.h"
 #include "log/segment.h"
 #include "node/file.h"
@@ -55,8 +55,9 @@ class Spanning : public Reach {
   // Around each collective write call, also if this rank fails in it: its number is the stamp of its records.
   // Another thread's call waits for the end of this one. may_wait: by its definition it may wait for all
   // ranks to begin it, so that no rank learns of what comes behind it before it has begun it too.
-  void begin_call(bool may_wait = true);
-  void end_call();
+  // The analysis does not see that they come in pairs (LogEngine::Turn).
+  void begin_call(bool may_wait = true) PMIO_NO_THREAD_SAFETY_ANALYSIS;
+  void end_call() PMIO_NO_THREAD_SAFETY_ANALYSIS;
   // An independent write: logged as by append, after the other nodes have been asked if that is not known to
   // be needless; or straight to the file, if they want the same windows or the log has no room. On return it
   // is seen by all, and as durable as what is logged.
@@ -168,7 +169,7 @@ class Spanning : public Reach {
   std::atomic<uint64_t> number_{0};
   std::atomic<uint64_t> only_started_{0};  // the last collective call whose beginning waits for nobody
   std::atomic<uint64_t> last_waiting_{0};  // the last one that may wait for all ranks
-  std::mutex call_mutex_;  // held from begin_call to end_call: records and ends of calls come in their order
+  Mutex call_mutex_;  // held from begin_call to end_call: records and ends of calls come in their order
   std::atomic<bool> used_up_stamps_{false};  // and nobody has been told
 
   // Under the reader's mutex: opened since other nodes last changed the file, as all others are by which this
@@ -179,8 +180,8 @@ class Spanning : public Reach {
   bool woken_ = false;           // it has rested
   bool mtime_reliable_ = false;  // the file's times show that somebody writes
   FileState closed_{};           // as it was left at its last close, if it has rested
-  std::mutex known_mutex_;       // nothing else is locked, and no system call made, while it is held
-  Known known_;                  // under its mutex
+  Mutex known_mutex_;            // nothing else is locked, and no system call made, while it is held
+  Known known_ PMIO_GUARDED_BY(known_mutex_);
 };
 
 }  // namespace pmio

@@ -65,7 +65,7 @@ Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t
 
 Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
                               std::span<const Vector> ranges, RemoteSyncs* synced, uint64_t* end) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (calls != calls_ || changes != changes_) {
     clear();
     calls_ = calls;

@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "drain/interval.h"
 #include "node/remote_syncs.h"
 #include "span/neighbours.h"
@@ -38,19 +38,20 @@ class Survey {
   static constexpr uint64_t kMostAhead = 16;
   static constexpr uint64_t kNone = UINT64_MAX;
   using AskedMap = std::map<uint64_t, Asked>;  // by the first window
-  Result<AskedMap::iterator> find(Neighbours& neighbours, uint64_t file, uint64_t window,
-                                  RemoteSyncs* synced);
-  void clear();
+  Result<AskedMap::iterator> find(Neighbours& neighbours, uint64_t file, uint64_t window, RemoteSyncs* synced)
+      PMIO_REQUIRES(mutex_);
+  void clear() PMIO_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  uint64_t calls_ = 0;
-  uint64_t changes_ = 0;
-  uint64_t end_ = 0;
-  uint32_t wait_ = 0;                 // how many questions more are answered without asking
-  uint64_t most_ahead_ = kMostAhead;  // windows of a question
-  AskedMap asked_;
-  uint64_t kept_ = 0;                  // vectors in it
-  uint64_t next_ = kNone, ahead_ = 1;  // the window behind the last question, and how many that was of
+  Mutex mutex_;
+  uint64_t calls_ PMIO_GUARDED_BY(mutex_) = 0;
+  uint64_t changes_ PMIO_GUARDED_BY(mutex_) = 0;
+  uint64_t end_ PMIO_GUARDED_BY(mutex_) = 0;
+  uint32_t wait_ PMIO_GUARDED_BY(mutex_) = 0;  // how many questions more are answered without asking
+  uint64_t most_ahead_ PMIO_GUARDED_BY(mutex_) = kMostAhead;  // windows of a question
+  AskedMap asked_ PMIO_GUARDED_BY(mutex_);
+  uint64_t kept_ PMIO_GUARDED_BY(mutex_) = 0;  // vectors in it
+  // The window behind the last question, and how many that was of.
+  uint64_t next_ PMIO_GUARDED_BY(mutex_) = kNone, ahead_ PMIO_GUARDED_BY(mutex_) = 1;
 };
 
 // What a node has told others last: all their ranks ask the same. Threads: one at a time.
