@@ -67,13 +67,13 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, CallStamp upto, std::span
   return answer;
 }
 
-Result<Neighbours::Held> Cluster::survey(uint64_t file, uint64_t calls, const Interval& bytes) {
-  const MessageWriter question = MessageWriter().put(file).put(SurveyBody{calls, bytes});
+Result<Neighbours::Held> Cluster::holdings(uint64_t file, uint64_t calls, const Interval& bytes) {
+  const MessageWriter question = MessageWriter().put(file).put(HoldingsBody{calls, bytes});
   Held all{true, {}, 0, {}};
-  const auto results = leaders_->ask_all(leaders_->others(), Request::survey, {&question, 1});
+  const auto results = leaders_->ask_all(leaders_->others(), Request::holdings, {&question, 1});
   for (size_t i = 0; i < results.size(); i++) {
     if (!results[i].ok()) return results[i].status();
-    SurveyAnswer one{};
+    HoldingsAnswer one{};
     std::vector<Vector> held;
     MessageReader reader(results[i].value());
     if (!reader.get(&one) || !reader.get_list(&held) || !well_ordered(held)) return nonsense();

@@ -41,7 +41,7 @@ class Cluster : public Neighbours {
 
   const NodePlace& place() const override { return options_.place; }
   Result<Answer> ask(uint64_t file, CallStamp upto, std::span<const Vector> ranges, Purpose purpose) override;
-  Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) override;
+  Result<Held> holdings(uint64_t file, uint64_t calls, const Interval& bytes) override;
   Status drain(uint64_t file, uint64_t calls, bool all) override;
   Status forget(uint64_t file) override;
   Status truncated(uint64_t file) override;

@@ -2,7 +2,7 @@
 // memory, because all nodes of a job run the same build.
 //
 //   ask        any process -> every other node's leader     Neighbours::ask
-//   survey                                                  Neighbours::survey
+//   holdings                                                Neighbours::holdings
 //   forget, truncated, discard                              likewise
 //   drain_for_me   any process -> its own node's leader; the answer comes when the round is over
 //   drain      a leader -> the coordinator, which is node 0's leader; likewise
@@ -25,7 +25,7 @@ namespace pmio {
 
 enum class Request : uint32_t {
   ask = 1,
-  survey,
+  holdings,
   forget,
   truncated,
   discard,
@@ -75,11 +75,11 @@ struct DrainBody {  // of drain and drain_for_me; Neighbours::drain
   uint64_t calls;
   uint64_t all;
 };
-struct SurveyBody {
+struct HoldingsBody {
   uint64_t calls;
   Interval bytes;
 };
-struct SurveyAnswer {  // then a list of Vector
+struct HoldingsAnswer {  // then a list of Vector
   uint64_t complete;
   uint64_t end;
   uint64_t synced;

@@ -109,8 +109,8 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
   switch (kind) {
     case Request::ask:
       return answer_question(file, body, answer);
-    case Request::survey:
-      return answer_survey(file, body, answer);
+    case Request::holdings:
+      return answer_holdings(file, body, answer);
     case Request::poll:
       return answer_poll(file, answer);
     case Request::fetch_add:
@@ -172,8 +172,8 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   return {};
 }
 
-Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter* answer) {
-  SurveyBody question{};
+Status Service::answer_holdings(uint64_t number, MessageReader body, MessageWriter* answer) {
+  HoldingsBody question{};
   if (!body.get(&question) || question.bytes.begin >= question.bytes.end) return nonsense();
   const std::shared_ptr<File> file = job_.find_number(number);
   bool complete = false;
@@ -182,14 +182,14 @@ Status Service::answer_survey(uint64_t number, MessageReader body, MessageWriter
   std::vector<Vector> held;
   if (file != nullptr) {
     Spanning& reach = Spanning::of(*file);
-    PMIO_TRY(reach.survey(question.calls, question.bytes, &held, &complete));
+    PMIO_TRY(reach.holdings(question.calls, question.bytes, &held, &complete));
     const auto size = file->size_bytes_here();
     if (!size.ok()) return size.status();
     end = size.value();
     synced = reach.writes_synced();
   }
   if (!complete) held.clear();
-  answer->put(SurveyAnswer{complete, end, synced}).put_list(std::span<const Vector>(held));
+  answer->put(HoldingsAnswer{complete, end, synced}).put_list(std::span<const Vector>(held));
   return {};
 }
 

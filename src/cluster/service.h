@@ -30,7 +30,7 @@ class Service {
   void take_drain(Request kind, uint64_t file, MessageReader body, PeerReply reply);
   Status serve(Request kind, uint64_t file, MessageReader body, MessageWriter* answer);
   Status answer_question(uint64_t file, MessageReader body, MessageWriter* answer);
-  Status answer_survey(uint64_t file, MessageReader body, MessageWriter* answer);
+  Status answer_holdings(uint64_t file, MessageReader body, MessageWriter* answer);
   Status answer_poll(uint64_t file, MessageWriter* answer);
   Status answer_pointer(Request kind, uint64_t handle, MessageReader body, MessageWriter* answer);
   TaskThread& thread_of(Request kind);

@@ -133,7 +133,7 @@ Status Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Neighbou
                         bool* undrained) {
   FileControl& control = *file_.control;
   if (purpose != Neighbours::Purpose::read) PMIO_TRY(give_up_leases(ranges));
-  // What this node's ranks know of the file may be old from now on (Survey).
+  // What this node's ranks know of the file may be old from now on (RemoteHoldings).
   if (purpose == Neighbours::Purpose::log) {
     control.foreign_leases.fetch_add(1, std::memory_order_seq_cst);
     return {};

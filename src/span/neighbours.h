@@ -49,7 +49,7 @@ class Neighbours {
     uint64_t end = 0;                       // of the file
     std::vector<Synced> synced;
   };
-  virtual Result<Held> survey(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
+  virtual Result<Held> holdings(uint64_t file, uint64_t calls, const Interval& bytes) = 0;
   // On return a round of all nodes that began after this call has brought everything into the file that was
   // published in collective calls up to `calls`; `all`: and independently by ranks that had finished no more
   // than these. Waits for ranks that have not finished the last of these calls; without `all`, where some

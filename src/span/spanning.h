@@ -22,7 +22,7 @@
 #include "node/reach.h"
 #include "span/fresh_reader.h"
 #include "span/neighbours.h"
-#include "span/survey.h"
+#include "span/remote_holdings.h"
 
 namespace pmio {
 
@@ -83,8 +83,8 @@ class Spanning : public Reach {
   uint64_t writes_synced() const;
   // Neighbours::ask, for this node.
   Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose, bool* undrained);
-  // Neighbours::survey, for this node; *held: nothing of use if it is not complete.
-  Status survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
+  // Neighbours::holdings, for this node; *held: nothing of use if it is not complete.
+  Status holdings(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
   // Some local rank is gone without having closed the file: nobody can tell how far it would have come.
   bool some_rank_died() const;
   bool all_drained_here() const { return file_.all_drained(); }
@@ -138,7 +138,7 @@ class Spanning : public Reach {
   Status answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held);
   Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);
   void stop_serving(const Vector& range);
-  Status survey_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
+  Status holdings_in_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
   Status unite_held(uint64_t calls, const Interval& bytes, const std::vector<Entry>& found,
                     std::vector<Vector>* held, bool* complete);
 
@@ -164,8 +164,8 @@ class Spanning : public Reach {
   FileParts& parts_;
   SharedFile& file_;
   Neighbours& neighbours_;
-  Survey others_;       // what they hold
-  SurveyAnswers told_;  // what they have been told of this node's log; under the reader's mutex
+  RemoteHoldings others_;  // what they hold
+  ToldHoldings told_;      // what they have been told of this node's log; under the reader's mutex
   std::atomic<uint64_t> number_{0};
   std::atomic<uint64_t> only_started_{0};  // the last collective call whose beginning waits for nobody
   std::atomic<uint64_t> last_waiting_{0};  // the last one that may wait for all ranks

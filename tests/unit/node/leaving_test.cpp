@@ -28,7 +28,7 @@ struct NoNeighbours : Neighbours {
   NodePlace place_;
   const NodePlace& place() const override { return place_; }
   Result<Answer> ask(uint64_t, CallStamp, std::span<const Vector>, Purpose) override { return Answer{}; }
-  Result<Held> survey(uint64_t, uint64_t, const Interval&) override { return Held{}; }
+  Result<Held> holdings(uint64_t, uint64_t, const Interval&) override { return Held{}; }
   Status drain(uint64_t, uint64_t, bool) override { return {}; }
   Status forget(uint64_t) override { return {}; }
   Status truncated(uint64_t) override { return {}; }

@@ -1,4 +1,4 @@
-#include "span/survey.h"
+#include "span/remote_holdings.h"
 
 #include <algorithm>
 
@@ -27,21 +27,21 @@ bool meet(const std::vector<Vector>& held, const Vector& range) {
 
 }  // namespace
 
-void Survey::clear() {
+void RemoteHoldings::clear() {
   asked_.clear();
   kept_ = 0;
 }
 
 // The question whose answer tells of the window; end() where the others cannot tell.
-Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t file, uint64_t window,
-                                                RemoteSyncs* synced) {
+Result<RemoteHoldings::AskedMap::iterator> RemoteHoldings::find(Neighbours& neighbours, uint64_t file,
+                                                                uint64_t window, RemoteSyncs* synced) {
   const auto after = asked_.upper_bound(window);
   if (after != asked_.begin() && std::prev(after)->second.end > window) return std::prev(after);
   ahead_ = window == next_ ? std::min(2 * ahead_, most_ahead_) : 1;
   if (after != asked_.end()) ahead_ = std::min(ahead_, after->first - window);
   for (;;) {
-    auto told =
-        neighbours.survey(file, calls_, {window_bytes(window).begin, window_bytes(window + ahead_ - 1).end});
+    auto told = neighbours.holdings(file, calls_,
+                                    {window_bytes(window).begin, window_bytes(window + ahead_ - 1).end});
     if (!told.ok()) return told.status();
     if (!told.value().complete && ahead_ > 1) {  // too much, perhaps
       most_ahead_ = ahead_ / 2;
@@ -63,8 +63,8 @@ Result<Survey::AskedMap::iterator> Survey::find(Neighbours& neighbours, uint64_t
   }
 }
 
-Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
-                              std::span<const Vector> ranges, RemoteSyncs* synced, uint64_t* end) {
+Result<bool> RemoteHoldings::clear_of(Neighbours& neighbours, uint64_t file, uint64_t calls, uint64_t changes,
+                                      std::span<const Vector> ranges, RemoteSyncs* synced, uint64_t* end) {
   const LockGuard lock(mutex_);
   if (calls != calls_ || changes != changes_) {
     clear();
@@ -99,7 +99,7 @@ Result<bool> Survey::clear_of(Neighbours& neighbours, uint64_t file, uint64_t ca
   return true;
 }
 
-const std::vector<Vector>* SurveyAnswers::find(const State& state, uint64_t calls, const Interval& bytes) {
+const std::vector<Vector>* ToldHoldings::find(const State& state, uint64_t calls, const Interval& bytes) {
   if (!(state == state_)) told_.clear();
   state_ = state;
   for (const Told& one : told_)
@@ -107,7 +107,7 @@ const std::vector<Vector>* SurveyAnswers::find(const State& state, uint64_t call
   return nullptr;
 }
 
-void SurveyAnswers::add(uint64_t calls, const Interval& bytes, const std::vector<Vector>& held) {
+void ToldHoldings::add(uint64_t calls, const Interval& bytes, const std::vector<Vector>& held) {
   if (told_.size() == kMostTold) told_.pop_front();
   told_.push_back({calls, bytes, held});
 }

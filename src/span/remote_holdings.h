@@ -21,7 +21,7 @@
 
 namespace pmio {
 
-class Survey {
+class RemoteHoldings {
  public:
   // Whether the other nodes certainly hold nothing of the ranges. Asks them, where it was asked the same
   // before, and answers false where that does not tell. *end: of the file, as far as the nodes knew.
@@ -55,7 +55,7 @@ class Survey {
 };
 
 // What a node has told others last: all their ranks ask the same. Threads: one at a time.
-class SurveyAnswers {
+class ToldHoldings {
  public:
   // What the answers depend on, beside the question: another value, and all are forgotten.
   struct State {

@@ -1,4 +1,4 @@
-// What a node tells others of the bytes that it holds undrained (Neighbours::survey).
+// What a node tells others of the bytes that it holds undrained (Neighbours::holdings).
 #include <algorithm>
 
 #include "drain/blocks.h"
@@ -13,7 +13,7 @@ constexpr uint64_t kMostLooked = 1 << 18;  // pieces, for an answer
 // Looked at in this order: whether somebody writes past the log, then what has been; the calls, so that all
 // that was published in them is seen; the records, after independent writers have learnt that they are to ask
 // again; whether a round is being closed, whose bytes another node may still serve as they were before.
-Status Spanning::survey(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete) {
+Status Spanning::holdings(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete) {
   Unsynced& unsynced = file_.control->unsynced;
   *complete = !unsynced.writing();
   if (!*complete) return {};
@@ -22,14 +22,14 @@ Status Spanning::survey(uint64_t calls, const Interval& bytes, std::vector<Vecto
   PMIO_TRY(give_up_leases({&all, 1}));
   std::lock_guard lock(parts_.reader.mutex());
   *complete = calls_finished_here() >= calls;
-  if (*complete && !file_.all_drained()) PMIO_TRY(survey_log(calls, bytes, held, complete));
+  if (*complete && !file_.all_drained()) PMIO_TRY(holdings_in_log(calls, bytes, held, complete));
   *complete = *complete && file_.control->closing.load(std::memory_order_acquire) == 0;
   return {};
 }
 
-Status Spanning::survey_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held,
-                            bool* complete) {
-  SurveyAnswers::State state;
+Status Spanning::holdings_in_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held,
+                                 bool* complete) {
+  ToldHoldings::State state;
   for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
     state.appended += file_.control->cells[rank].appended.load(std::memory_order_acquire);
     state.drained += file_.control->cells[rank].drained_records.load(std::memory_order_acquire);

@@ -1,4 +1,4 @@
-#include "span/survey.h"
+#include "span/remote_holdings.h"
 
 #include <gtest/gtest.h>
 
@@ -15,14 +15,14 @@ constexpr uint64_t kFile = 7;
 class FakeNeighbours : public Neighbours {
  public:
   Held told{true, {}, 100 * kWindowBytes};
-  int surveys = 0;
+  int questions = 0;
   uint64_t windows = 0;                // of the last one
   uint64_t most_windows = UINT64_MAX;  // of more there is too much to tell
 
   const NodePlace& place() const override { return place_; }
   Result<Answer> ask(uint64_t, CallStamp, std::span<const Vector>, Purpose) override { return Answer(); }
-  Result<Held> survey(uint64_t, uint64_t, const Interval& bytes) override {
-    surveys++;
+  Result<Held> holdings(uint64_t, uint64_t, const Interval& bytes) override {
+    questions++;
     EXPECT_GT(bytes.bytes(), 0);
     windows = bytes.bytes() / kWindowBytes;
     Held answer = told;
@@ -38,42 +38,42 @@ class FakeNeighbours : public Neighbours {
   NodePlace place_;
 };
 
-struct SurveyTest : testing::Test {
+struct RemoteHoldingsTest : testing::Test {
   FakeNeighbours others;
-  Survey survey;
+  RemoteHoldings holdings;
   std::unique_ptr<RemoteSyncs> synced{new RemoteSyncs()};
   uint64_t end = 0;
   uint64_t changes = 0;
 
   bool clear_of(int64_t offset, uint64_t bytes, uint64_t calls = 1) {
     const Vector range{offset, bytes, 0, 1};
-    const auto clear = survey.clear_of(others, kFile, calls, changes, {&range, 1}, synced.get(), &end);
+    const auto clear = holdings.clear_of(others, kFile, calls, changes, {&range, 1}, synced.get(), &end);
     EXPECT_TRUE(clear.ok());
     return clear.ok() && clear.value();
   }
   // Until it asks for whole windows.
   void ask_often(uint64_t calls = 1) {
-    for (int i = 0; i < 100 && others.surveys == 0; i++) (void)clear_of(90 * kWindowBytes, 1, calls);
-    others.surveys = 0;
+    for (int i = 0; i < 100 && others.questions == 0; i++) (void)clear_of(90 * kWindowBytes, 1, calls);
+    others.questions = 0;
   }
 };
 
-TEST_F(SurveyTest, OneQuestionPerWindow) {
+TEST_F(RemoteHoldingsTest, OneQuestionPerWindow) {
   EXPECT_FALSE(clear_of(0, 8));
-  EXPECT_EQ(others.surveys, 0);
+  EXPECT_EQ(others.questions, 0);
   ask_often();
   for (int64_t offset = 0; offset < 8000; offset += 8) EXPECT_TRUE(clear_of(offset, 8));
-  EXPECT_EQ(others.surveys, 1);
+  EXPECT_EQ(others.questions, 1);
   EXPECT_EQ(end, 100 * kWindowBytes);
   EXPECT_TRUE(clear_of(kWindowBytes - 4, 8));
-  EXPECT_EQ(others.surveys, 2);
+  EXPECT_EQ(others.questions, 2);
 }
 
 // Nobody asks for more windows than he may come to read: twice as many each time.
-TEST_F(SurveyTest, WhoReadsOneWindowAfterTheOtherAsksForMoreAtOnce) {
+TEST_F(RemoteHoldingsTest, WhoReadsOneWindowAfterTheOtherAsksForMoreAtOnce) {
   ask_often();
   for (uint64_t window = 0; window < 63; window++) EXPECT_TRUE(clear_of(window * kWindowBytes, 8));
-  EXPECT_EQ(others.surveys, 7);  // 1, 2, 4, 8, and 16 three times
+  EXPECT_EQ(others.questions, 7);  // 1, 2, 4, 8, and 16 three times
   EXPECT_EQ(others.windows, 16);
   EXPECT_TRUE(clear_of(85 * kWindowBytes, 8));
   EXPECT_EQ(others.windows, 1);
@@ -85,56 +85,56 @@ TEST_F(SurveyTest, WhoReadsOneWindowAfterTheOtherAsksForMoreAtOnce) {
   EXPECT_EQ(others.windows, 1);  // the next ones are known
 }
 
-TEST_F(SurveyTest, BeforeTheFirstCollectiveCall) {
+TEST_F(RemoteHoldingsTest, BeforeTheFirstCollectiveCall) {
   for (uint64_t window = 0; window < 15; window++) EXPECT_TRUE(clear_of(window * kWindowBytes, 8, 0));
-  EXPECT_EQ(others.surveys, 4);
+  EXPECT_EQ(others.questions, 4);
 }
 
-TEST_F(SurveyTest, AsksForLessWhereThereIsTooMuchToTell) {
+TEST_F(RemoteHoldingsTest, AsksForLessWhereThereIsTooMuchToTell) {
   others.most_windows = 4;
   ask_often();
   for (uint64_t window = 0; window < 63; window++) EXPECT_TRUE(clear_of(window * kWindowBytes, 8));
   EXPECT_LE(others.windows, 4);
-  EXPECT_LE(others.surveys, 22);
+  EXPECT_LE(others.questions, 22);
 }
 
-TEST_F(SurveyTest, WhatOthersHoldIsNotClearAndIsAskedAnew) {
+TEST_F(RemoteHoldingsTest, WhatOthersHoldIsNotClearAndIsAskedAnew) {
   ask_often();
   others.told.held = {{{100, 100, 0, 1}}, {{300, 100, 0, 1}}};
   EXPECT_TRUE(clear_of(200, 100));
   EXPECT_TRUE(clear_of(0, 100));
-  EXPECT_EQ(others.surveys, 1);
+  EXPECT_EQ(others.questions, 1);
   EXPECT_FALSE(clear_of(199, 2));
   EXPECT_TRUE(clear_of(400, 50));
-  EXPECT_EQ(others.surveys, 2);
+  EXPECT_EQ(others.questions, 2);
   EXPECT_FALSE(clear_of(399, 2));
   others.told.held.clear();  // drained
   EXPECT_TRUE(clear_of(399, 2));
 }
 
-TEST_F(SurveyTest, IsOldOnceAnotherNodeWritesPastItsLog) {
+TEST_F(RemoteHoldingsTest, IsOldOnceAnotherNodeWritesPastItsLog) {
   ask_often();
   EXPECT_TRUE(clear_of(0, 8));
   changes++;
   EXPECT_FALSE(clear_of(0, 8));
 }
 
-TEST_F(SurveyTest, WhatTheOthersHaveSyncedIsAChange) {
+TEST_F(RemoteHoldingsTest, WhatTheOthersHaveSyncedIsAChange) {
   ask_often();
   others.told.synced = {{1, 10}};
   EXPECT_TRUE(clear_of(0, 8));
   EXPECT_GT(synced->changes(), 0u);
 }
 
-TEST_F(SurveyTest, BlocksBetweenThePieces) {
+TEST_F(RemoteHoldingsTest, BlocksBetweenThePieces) {
   ask_often();
   others.told.held = {{{100, 100, 200, 2}}};
   const Vector between{0, 100, 200, 3}, across{50, 100, 200, 2};
-  EXPECT_TRUE(*survey.clear_of(others, kFile, 1, 0, {&between, 1}, synced.get(), &end));
-  EXPECT_FALSE(*survey.clear_of(others, kFile, 1, 0, {&across, 1}, synced.get(), &end));
+  EXPECT_TRUE(*holdings.clear_of(others, kFile, 1, 0, {&between, 1}, synced.get(), &end));
+  EXPECT_FALSE(*holdings.clear_of(others, kFile, 1, 0, {&across, 1}, synced.get(), &end));
 }
 
-TEST_F(SurveyTest, ALaterCallMakesItAskAgain) {
+TEST_F(RemoteHoldingsTest, ALaterCallMakesItAskAgain) {
   ask_often();
   EXPECT_TRUE(clear_of(0, 8));
   EXPECT_FALSE(clear_of(0, 8, 2));
@@ -143,30 +143,30 @@ TEST_F(SurveyTest, ALaterCallMakesItAskAgain) {
   EXPECT_FALSE(clear_of(0, 8, 2));
 }
 
-TEST_F(SurveyTest, NothingIsConcludedFromWhatIsNotComplete) {
+TEST_F(RemoteHoldingsTest, NothingIsConcludedFromWhatIsNotComplete) {
   ask_often();
   others.told.complete = false;
   EXPECT_FALSE(clear_of(0, 8));
   EXPECT_FALSE(clear_of(0, 8));
-  EXPECT_EQ(others.surveys, 1);  // not for each piece
+  EXPECT_EQ(others.questions, 1);  // not for each piece
 }
 
-TEST_F(SurveyTest, BehindTheEndThatWasKnownNothingIsCertain) {
+TEST_F(RemoteHoldingsTest, BehindTheEndThatWasKnownNothingIsCertain) {
   others.told.end = 90 * kWindowBytes + 1;
   ask_often();
   EXPECT_TRUE(clear_of(90 * kWindowBytes - 8, 8));
   EXPECT_FALSE(clear_of(90 * kWindowBytes, 8));
 }
 
-TEST_F(SurveyTest, ForgetsTheEnd) {
+TEST_F(RemoteHoldingsTest, ForgetsTheEnd) {
   ask_often();
   EXPECT_TRUE(clear_of(0, 8));
   changes++;
   EXPECT_FALSE(clear_of(0, 8));
 }
 
-TEST(SurveyAnswers, AreForgottenWithTheFirstRecordMore) {
-  SurveyAnswers answers;
+TEST(ToldHoldings, AreForgottenWithTheFirstRecordMore) {
+  ToldHoldings answers;
   EXPECT_EQ(answers.find({5, 3}, 1, {0, 100}), nullptr);
   answers.add(1, {0, 100}, {{10, 5, 0, 1}});
   ASSERT_NE(answers.find({5, 3}, 1, {0, 100}), nullptr);
