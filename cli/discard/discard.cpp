@@ -32,7 +32,7 @@ std::optional<uint64_t> id_of(const std::string& job) {
   return job_of(job.starts_with("job-") ? job : "job-" + job);
 }
 
-// Where the job has noted that its log is; else where logs are by default.
+// The place of the log that the job has noted; else the default place.
 std::string directory_of(uint64_t job) {
   auto registry = Registry::find();
   const auto entries =

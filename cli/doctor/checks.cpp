@@ -69,7 +69,7 @@ void check_parent(Diagnosis& diagnosis) {
   }
 }
 
-// Of what bounds the log's memory: where nothing fits, and where a wish is too large.
+// What bounds the log's memory, if nothing fits or if a wish is too large.
 void check_limits(Diagnosis& diagnosis) {
   const MemoryLimit* tightest = nullptr;
   const uint64_t room = room_bytes(diagnosis.limits, Keep::half, &tightest);

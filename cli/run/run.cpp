@@ -59,7 +59,7 @@ bool is_launcher(const std::string& program) {
   return false;
 }
 
-// Of the runtime libraries' sanitizer too, where pmio was built with one: it must come first as well.
+// The sanitizer of the runtime libraries, too, if pmio was built with one: it must come first as well.
 std::string first_of_all(const std::vector<Runtime>& runtimes, const Prospects& prospects) {
   if (!prospects.sanitizer.empty()) return prospects.sanitizer;
   for (const Runtime& runtime : runtimes) {
@@ -94,7 +94,7 @@ int become(const std::string& path, const std::vector<std::string>& program) {
               errno == ENOENT ? kNotFound : kCannotExecute);
 }
 
-// Once per job: by the first rank, or where no launcher says which rank this is.
+// Once per job: by the first rank, or if no launcher says which rank this is.
 void mention_leftovers() {
   if (!pmio_is_first_rank()) return;
   const std::string directory = default_directory();

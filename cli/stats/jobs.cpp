@@ -47,7 +47,7 @@ std::vector<RankStatistics> read_ranks(const fs::path& directory) {
   return ranks;
 }
 
-// Without any, what the job said of itself when it began. Nothing where it is not of one.
+// Without any, what the job said of itself when it began. Nothing if it is of no job.
 std::optional<JobStatistics> read_job(const fs::path& directory) {
   JobStatistics job;
   struct stat facts {};

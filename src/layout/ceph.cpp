@@ -21,7 +21,7 @@ struct Fields {
   uint64_t stripe_unit = 0, stripe_count = 0, object_size = 0;
 };
 
-// 0 where the text has no such field, or no number in it.
+// 0 if the text has no such field, or no number in it.
 uint64_t field(std::string_view text, std::string_view key) {
   uint64_t value = 0;
   for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {

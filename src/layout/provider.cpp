@@ -37,7 +37,7 @@ bool create_with_layout(Storage& directory, const char* name, const LayoutHints&
 
 bool create_with_layout(const std::string& path, const LayoutHints& hints) {
   if (!asks_for_layout(hints)) return false;
-  const size_t name = path.rfind('/') + 1;  // 0 where there is no slash
+  const size_t name = path.rfind('/') + 1;  // 0 if there is no slash
   const std::string directory = name == 0 ? "." : path.substr(0, name);
   const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return false;

@@ -22,7 +22,7 @@ struct Progress {
 struct Open {
   uint32_t ranks = 0;
   bool closed = false;
-  std::map<uint32_t, Progress> of_rank;  // by rank in the open; where that is not known, in the job
+  std::map<uint32_t, Progress> of_rank;  // by rank in the open, or in the job if that is not known
 };
 
 struct Place {
@@ -107,7 +107,7 @@ class Survey {
     return is_lost(rank) || context_.with_unreadable.count(rank) != 0;
   }
 
-  // What comes behind damage is not complete, whatever tells of it; nor behind a segment that is not there.
+  // What comes behind damage, or behind a missing segment, is not complete, whatever tells of it.
   // That it has been begun counts all the same, or there would be no cut.
   void walk(const SegmentInfo& segment) {
     const Table table = table_of(segment);
@@ -189,7 +189,7 @@ class Survey {
     return missing;
   }
 
-  // Nothing where there are no collective calls, or all of them are complete on all ranks.
+  // Nothing if there are no collective calls, or if all of them are complete on all ranks.
   std::optional<OpenCut> cut_of(uint64_t number, const Open& open) const {
     if (open.closed) return {};
     OpenCut cut;

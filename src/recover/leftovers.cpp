@@ -47,7 +47,7 @@ size_t count_dead_jobs(const std::string& directory) {
   done.erase(left, done.end());
   RecoverOptions options;
   options.directory = directory;
-  // Where it cannot be removed, the next one tries again.
+  // If it cannot be removed, the next one tries again.
   if (!done.empty()) static_cast<void>(recover_in(*opened, done, {}, options, nullptr));
   return count;
 }

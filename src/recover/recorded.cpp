@@ -115,7 +115,7 @@ Result<std::vector<std::string>> other_jobs(const std::string& directory, const 
     auto parent = LogDirectory::open(directory);
     if (!parent.ok() && parent.status().system_errno() == ENOENT) return std::vector<std::string>();
     if (!parent.ok()) return parent.status();
-    // This is asked before the directory is listed, so that whatever comes meanwhile shows.
+    // Asked before the directory is listed, so that nothing that comes meanwhile is missed.
     const bool lasts = stamp && shows_changes(directory, *stamp);
     auto listed = job_names(*parent);
     if (!listed.ok()) return listed.status();

@@ -25,7 +25,7 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// A ledger that can hold `entries` entries; a new one where the job left none that can.
+// A ledger that can hold `entries` entries: the job's, or a new one if the job left none that can.
 Result<Ledger> ledger_for(const LogDirectory& job, Medium& medium, const FileInfo& file, size_t entries) {
   const size_t needed = sizeof(LedgerSlot) + entries * sizeof(LedgerEntry);
   for (const std::string& name : file.ledgers) {
@@ -140,7 +140,7 @@ class Recovery {
     outcome->path = (*target)->path();
     if (options_.dry_run) return {};
     const std::string name = Journal::path_of((*target)->path(), job, file_.target.inode);
-    // Where this node has nothing to bring in, too, another may: each has to say that it is done.
+    // A node with nothing to bring in says so, too: each has to say that it is done, for another may wait.
     const auto base = file_.recovered ? std::nullopt : std::optional(file_.cut_finished);
     auto journal = Journal::open(name, *file_.nodes, base);
     if (!journal.ok()) return journal.status();

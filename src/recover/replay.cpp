@@ -116,7 +116,7 @@ std::vector<Piece> pieces_of(std::span<const Journal::Claim> claims) {
   return pieces;
 }
 
-// Who of this log and the claims has the newest byte: painted as two values, and looked at.
+// Whether this log or the claims have the newest byte: both are painted, as two values, and looked at.
 class ContestedWindow : public Window {
  public:
   ContestedWindow(const FileInfo& file, TargetFile& target, std::span<const Journal::Claim> claims)
@@ -215,7 +215,7 @@ Status replay_windows(const FileInfo& file, bool consistent, Window& writer, con
     uint64_t bytes = 0;
     for (const Interval& interval : covered) bytes += interval.end - interval.begin;
     if (progress) progress(bytes);
-    // Only where the spans have led into a window without a byte is the exact search worth its price.
+    // The exact search is worth its price only if the spans have led into a window without a byte.
     at = bytes > 0 ? run.next_covered(b) : next_logged(run, source, &found, b);
   }
   return {};

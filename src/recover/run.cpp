@@ -224,7 +224,7 @@ class Run {
   // ahead: of what lies behind the cut something may have been replayed now.
   void keep(const Job& job, const FileInfo& file, bool ahead) {
     kept_.push_back(file.target);
-    // Where other nodes write the file too, its mark goes on saying so.
+    // If other nodes write the file, too, its mark goes on saying so.
     if (!changes_logs() || refused_.contains(&file) || file.nodes) return;
     mark_settled(job.directory, file, paths_of(file), ahead || !file.ledger_exact, options_.open_log);
   }

@@ -167,7 +167,7 @@ JobState ask_state(const LogDirectory& job) {
   return job.lock(kAlive, false).ok() ? JobState::dead : JobState::running;
 }
 
-// nullopt where somebody holds it for longer than a question takes.
+// nullopt if somebody holds it for longer than a question takes.
 std::optional<FileLock> lock_briefly(const LogDirectory& directory) {
   for (int attempt = 0; attempt < kLockAttempts; attempt++) {
     auto lock = directory.lock(kRecoverLock, false);

@@ -73,7 +73,7 @@ bool is_gone(const FileInfo& file, const std::vector<std::string>& paths) {
   return std::all_of(paths.begin(), paths.end(), [&file](const std::string& path) {
     struct stat facts {};
     if (lstat(path.c_str(), &facts) == 0) return false;
-    // Where that is another one it may not be mounted.
+    // If that is another one, it may not be mounted.
     auto there = std::filesystem::path(path).parent_path();
     while (stat(there.c_str(), &facts) != 0) {
       if (errno != ENOENT || there == there.parent_path()) return false;
@@ -112,7 +112,7 @@ Result<std::optional<std::string>> changed_by_others(const LogDirectory& job, co
 
 Status mark_writing(const LogDirectory& job, const FileInfo& file, const MediumOpener& open_log) {
   if (file.nodes) {
-    // Where it cannot be said, as on a full medium, a repetition after an interruption asks for --force.
+    // If it cannot be said, as on a full medium, a repetition after an interruption asks for --force.
     static_cast<void>(job.note_seen(seen_name(file)));
     return {};
   }

@@ -24,7 +24,7 @@ Status find_unfinished(const std::string& path, bool give_up, RecoverReport* rep
     const bool ends = give_up && (here == nullptr || here->result != FileResult::kept);
     if (here != nullptr && !ends) continue;
     auto journal = Journal::look(Journal::path_of(path, job, identity->inode));
-    // Somebody else's. It stops no report, but where it was meant.
+    // Somebody else's. It stops only a request to give up, and no report.
     if (journal.status().code() == Code::access && !give_up) {
       report->unfinished.push_back({.path = path, .job = job, .refused = journal.status().message()});
       continue;

@@ -32,7 +32,7 @@ PartList cyclic(const PartList& child, int64_t distance, int64_t size, int64_t b
   return out;
 }
 
-// Block size of a distribution argument; 0 where it is invalid.
+// Block size of a distribution argument; 0 if it is invalid.
 int64_t block_size(int64_t distribution, int64_t argument, int64_t size, int64_t processes) {
   if (distribution == MPI_DISTRIBUTE_NONE) return std::max(size, int64_t{1});
   if (argument != MPI_DISTRIBUTE_DFLT_DARG) return argument;

@@ -16,7 +16,7 @@ bool is_ascending(const Pattern& pattern) {
   return true;
 }
 
-// Whether a tile begins only where the one before it, which is ascending, has ended.
+// Whether no tile begins before the end of the one before it. Tiles are ascending.
 bool tiles_are_apart(const Pattern& pattern) {
   if (pattern.parts.empty()) return true;
   int64_t next_tile = 0;

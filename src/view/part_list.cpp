@@ -18,7 +18,7 @@ bool representable(const Vector& part) {
          !__builtin_add_overflow(part.offset, part.block_length, &end);
 }
 
-// `count` copies of one part at an even distance, as one part; false where they don't make one.
+// `count` copies of one part at an even distance, as one part; false if they don't make one.
 bool repeated(Vector part, int64_t distance, int64_t count, Vector* out) {
   if (count > 1) {
     int64_t span = 0;
