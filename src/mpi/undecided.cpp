@@ -124,6 +124,11 @@ void start(Handle& handle) {
   note_logged(handle);
 }
 
+// If the file were logged, a contiguous write of so many bytes would go straight to it all the same.
+uint64_t straight_from(const Hints& hints) {
+  return hints.closes_in_background ? UINT64_MAX : std::max(hints.direct_from.cold, hints.direct_from.warm);
+}
+
 // Before a call. may_wait: for the other ranks, which come to it too; else a later call decides.
 void decide_for(Handle& handle, const Transfer& transfer, bool may_wait) {
   const bool alone = handle.opener == Opener::alone;
@@ -137,8 +142,10 @@ void decide_for(Handle& handle, const Transfer& transfer, bool may_wait) {
   if (!may_wait && alone) return decide(handle);
   if (!may_wait && !all_come) handle.against = "small, and written or read by nonblocking calls";
   if (!all_come) return;
+  const uint64_t bytes = alone ? bytes_of(transfer) : 0;
+  if (may_wait && alone && bytes >= straight_from(handle.hints)) return;
   handle.calls_undecided++;
-  const bool large = handle.calls_undecided > kFewCalls || (alone && bytes_of(transfer) > kFewBytes);
+  const bool large = handle.calls_undecided > kFewCalls || bytes > kFewBytes;
   if (large && may_wait) decide(handle);
 }
 

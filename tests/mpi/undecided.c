@@ -16,11 +16,21 @@ static const char* name_of(const char* kind, int number) {
   return path_of(name);
 }
 
-static MPI_File opened(const char* kind, int number, int more) {
+static MPI_File opened_with(MPI_Info info, const char* kind, int number, int more) {
   MPI_File file;
-  check(MPI_File_open(comm, name_of(kind, number), MPI_MODE_CREATE | MPI_MODE_RDWR | more, MPI_INFO_NULL,
-                      &file) == MPI_SUCCESS,
+  check(MPI_File_open(comm, name_of(kind, number), MPI_MODE_CREATE | MPI_MODE_RDWR | more, info, &file) ==
+            MPI_SUCCESS,
         "open");
+  return file;
+}
+
+/* Large pieces are to be logged. */
+static MPI_File opened(const char* kind, int number, int more) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "pmio_direct_from", "off");
+  MPI_File file = opened_with(info, kind, number, more);
+  MPI_Info_free(&info);
   return file;
 }
 
@@ -86,6 +96,18 @@ static void first_ones(void) {
   MPI_File file = opened("first", 1, 0);
   expect(file, 1, "what comes behind a large file is logged at once");
   write_turn(file, 0);
+  closed(file);
+}
+
+/* Of one rank alone: what would go straight to the file anyway does not decide. */
+static void large_pieces(void) {
+  small_ones();
+  MPI_File file = opened_with(MPI_INFO_NULL, "pieces", 0, 0);
+  for (int turn = 0; turn < TURNS; turn++) write_large(file);
+  expect(file, 0, "a file of large pieces stays with the library");
+  for (int turn = 0; turn < TURNS; turn++) write_turn(file, turn);
+  expect(file, 1, "small ones behind them are logged");
+  write_large(file);
   closed(file);
 }
 
@@ -257,6 +279,7 @@ int main(int argc, char** argv) {
   logs = getenv("PMIO_DIR") != NULL;
   comm = MPI_COMM_SELF;
   first_ones();
+  large_pieces();
   on(MPI_COMM_SELF, 0);
   on(MPI_COMM_WORLD, 1);
   return conclude();
