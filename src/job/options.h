@@ -60,6 +60,9 @@ struct JobOptions {
   std::function<void(const std::string&)> say = {};
   // Rendezvous::files_logged; outlives the job. nullptr: nobody counts.
   std::atomic<uint64_t>* files_logged = nullptr;
+  std::atomic<uint64_t>* files_lagging = nullptr;  // Rendezvous::files_lagging, likewise
+  // Rendezvous::files_handed_on, likewise; nullptr: some may be.
+  std::atomic<uint64_t>* files_handed_on = nullptr;
   SharedLoss* loss = nullptr;                    // Rendezvous::loss, likewise
   std::atomic<uint64_t>* logs_in_use = nullptr;  // Rendezvous::logs_in_use, likewise
 };

@@ -22,6 +22,8 @@ constexpr size_t kSaid = 256;  // texts that are remembered
 struct Rendezvous::Memory {                        // NOLINT(clang-analyzer-optin.performance.Padding)
   alignas(64) std::atomic<uint64_t> files_logged;  // on a line of its own: all read it, few write it
   std::atomic<uint64_t> logs_in_use;
+  std::atomic<uint64_t> files_lagging;
+  std::atomic<uint64_t> files_handed_on;
   alignas(64) pthread_mutex_t mutex;  // robust, process-shared; guards the rest
   SharedLoss loss;
   std::atomic<uint64_t> said[kSaid];  // of what was said, a hash each; 0: none. Guarded by nothing
@@ -78,6 +80,8 @@ Rendezvous::~Rendezvous() { munmap(memory_, sizeof(Memory)); }
 
 std::atomic<uint64_t>& Rendezvous::files_logged() { return memory_->files_logged; }
 std::atomic<uint64_t>& Rendezvous::logs_in_use() { return memory_->logs_in_use; }
+std::atomic<uint64_t>& Rendezvous::files_lagging() { return memory_->files_lagging; }
+std::atomic<uint64_t>& Rendezvous::files_handed_on() { return memory_->files_handed_on; }
 
 SharedLoss& Rendezvous::loss() { return memory_->loss; }
 

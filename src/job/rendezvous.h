@@ -40,6 +40,12 @@ class Rendezvous {
   // until it has closed it and all is in the file. 0: what is in the files is all that there is.
   std::atomic<uint64_t>& logs_in_use();
 
+  // How many files there are, of each rank, that it has closed and that may not be complete yet. Raised
+  // before the close returns on any rank.
+  std::atomic<uint64_t>& files_lagging();
+  // How many handles were opened that do not log, so far, of each rank. Raised before the open returns.
+  std::atomic<uint64_t>& files_handed_on();
+
   SharedLoss& loss();
 
   // Whether no process of the job on this node has said this on stderr, nor asked that, so far: then the

@@ -33,6 +33,20 @@ std::optional<Settled> leave_to_rest(Handle& handle, bool drained) {
   return reached && drained && all.rests != 0 ? std::optional(all) : std::nullopt;
 }
 
+// The same on all ranks.
+bool may_lag(const Handle& handle) {
+  return handle.closes_in_background && !handle.in_library() && handle.can_write() &&
+         (handle.amode & MPI_MODE_DELETE_ON_CLOSE) == 0;
+}
+
+// Collective, when all are in the close: whether the file may be complete later. Then all have published, and
+// whoever opens it from now on finds that it lags.
+bool all_lag(Handle& handle, bool small) {
+  const bool lags = !small && handle.file->begin_lag();
+  int64_t told[] = {lags ? 0 : 1};
+  return handle.team.largest(told) && told[0] == 0;
+}
+
 // Collective: drains what the handle's ranks have logged. MPI's code, the same on all ranks.
 int drain_for_close(Handle& handle) {
   // Nobody drains before everybody has written, and nobody gives segments back before everybody has drained.
@@ -40,6 +54,11 @@ int drain_for_close(Handle& handle) {
   const bool small = is_small(handle);
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
+  if (may_lag(handle) && all_lag(handle, small)) {
+    handle.file->release_later();
+    note_size(handle, false);
+    return MPI_SUCCESS;
+  }
   Status status;
   const bool deleted = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && handle.team.all(dies_with(handle));
   if (deleted) {

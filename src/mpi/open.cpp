@@ -59,6 +59,15 @@ void complete_for_append(const std::string& path) {
     complain_once(status.message());
 }
 
+// What was closed by pmio_close=background. If that fails, the calls on the handle that is being opened tell
+// of it.
+void complete_before_open(const char* filename) {
+  if (!Process::instance().some_file_lags()) return;
+  const std::shared_ptr<File> file = logged_to(absolute_path(filename));
+  if (file == nullptr || !file->lags()) return;
+  if (const Status status = file->complete(); !status.ok()) complain_once(file->lags_on(status).message());
+}
+
 // What the library has an error for before it meets the other ranks, which may be waiting for this one there.
 bool is_wrong(MPI_Comm comm, const char* filename, int amode) {
   if (comm == MPI_COMM_NULL || filename == nullptr) return true;
@@ -118,6 +127,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->ranks = ranks.ranks();
   handle->hints = hints_for(filename, info, handle->rank == 0, &given);
   obey_site(without_prefix(filename), &handle->hints);
+  complete_before_open(filename);
   if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
   const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);
@@ -134,6 +144,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->real = *fh;
   if (!handle->in_library()) note_logged(*handle);
   undecided ? go_on_undecided(*handle) : note_opened(*handle);
+  if (handle->in_library()) process.note_handed_on();
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);
   return code;
@@ -152,10 +163,11 @@ int file_close(MPI_File* fh) {
 int file_delete(const char* filename, MPI_Info info) {
   const std::shared_ptr<File> file = filename == nullptr ? nullptr : logged_under(absolute_path(filename));
   // Those who have it open go on with the file, where they find what is drained now.
-  Status status = file ? file->drain(DrainScope::for_library_write) : Status();
+  const bool lags = file && file->lags() && file->is_closed();
+  Status status = file && !lags ? file->drain(DrainScope::for_library_write) : Status();
   const int code = next_functions.File_delete.next()(filename, info);
   // Nor may it be replayed.
-  if (!status.ok() && code == MPI_SUCCESS) status = file->discard();
+  if (code == MPI_SUCCESS && (!status.ok() || (lags && file->is_gone()))) status = file->discard();
   if (!status.ok()) complain_once(status.message());
   return code;
 }

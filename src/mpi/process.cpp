@@ -200,6 +200,8 @@ Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   if (options.loss->known.load(std::memory_order_acquire) != 0)
     return Status(Code::io, "the log directory was removed");
   options.logs_in_use = &rendezvous_->logs_in_use();
+  options.files_lagging = &rendezvous_->files_lagging();
+  options.files_handed_on = &rendezvous_->files_handed_on();
   std::unique_ptr<Job> job;
   PMIO_TRY(rendezvous_->with_directory(options.directory, [&](const std::string& directory) -> Status {
     options.directory = directory;
@@ -250,6 +252,16 @@ std::optional<uint64_t> Process::files_logged() const {
 
 bool Process::nothing_is_logged() const {
   return rendezvous_ && !spans_nodes_ && rendezvous_->logs_in_use().load(std::memory_order_acquire) == 0;
+}
+
+bool Process::some_file_lags() {
+  if (rendezvous_) return rendezvous_->files_lagging().load(std::memory_order_acquire) != 0;
+  Job* job = joined();
+  return job != nullptr && job->has_lagging_files();
+}
+
+void Process::note_handed_on() {
+  if (rendezvous_) rendezvous_->files_handed_on().fetch_add(1, std::memory_order_acq_rel);
 }
 
 bool Process::first_to_say(const std::string& text) const {

@@ -82,6 +82,10 @@ class Process {
   // No file has anything in a log of this node that a handle which does not log would have to know of. False
   // where that cannot be told.
   bool nothing_is_logged() const;
+  // Whether some rank of this node has closed a file that may not be complete yet.
+  bool some_file_lags();
+  // Of a handle that does not log.
+  void note_handed_on();
   // Rendezvous::first_to_say; true where the ranks share no memory.
   bool first_to_say(const std::string& text) const;
   // What the job was joined with, for MPI_File_get_info.

@@ -56,6 +56,12 @@ bool RankCell::died() const {
          kill(process.load(std::memory_order_relaxed), 0) != 0 && errno == ESRCH;
 }
 
+bool lags(const FileControl& control) {
+  return std::any_of(control.cells, control.cells + control.ranks, [](const RankCell& cell) {
+    return cell.attached.load(std::memory_order_acquire) == kLags;
+  });
+}
+
 void count_records(FileControl& control) {
   for (uint32_t rank = 0; rank < control.ranks; rank++) {
     RankCell& of_rank = control.cells[rank];

@@ -44,7 +44,10 @@ constexpr uint64_t kNothingLogged = UINT64_MAX;
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMostLayoutWords = 64;
-constexpr uint32_t kMaxHelpers = 2;                     // threads of one rank
+constexpr uint32_t kMaxHelpers = 2;  // threads of one rank
+// RankCell::attached.
+constexpr uint32_t kAttached = 1;  // the rank has the file open, or looks at it
+constexpr uint32_t kLags = 2;      // it has closed the file, and something may not be drained yet
 constexpr uint64_t kControlMagic = 0x454c5443494f4d50;  // "PMIOCTLE"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
@@ -88,7 +91,7 @@ struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Pa
   // does not count, for as many cuts as `truncations` says: where these are not all, what the rank has not
   // drained yet has to be looked through (LoggedEnd::bytes).
   std::atomic<uint64_t> logged_end;
-  std::atomic<uint32_t> attached;  // 1 while the rank has the file open
+  std::atomic<uint32_t> attached;  // kAttached or kLags, 0: neither
   std::atomic<int32_t> process;    // pid, to see whether it lives
   std::atomic<uint32_t> cells;     // cells [0, cells) may be in use
   // Where ranks are on several nodes: odd while it logs an independent write, from before it takes the stamp
@@ -252,6 +255,9 @@ void show_runs(FileControl& control);
 // index_mutex held. Makes RankCell::drained_records and merged_records what the cells say, whatever somebody
 // who has died has made of them.
 void count_records(FileControl& control);
+
+// Some rank has closed it, and something may not be drained yet.
+bool lags(const FileControl& control);
 
 // Recovery would find something in the log. Nobody uses the file any more.
 bool has_undrained(const FileControl& control);

@@ -1,5 +1,7 @@
 #include "node/file.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -39,8 +41,19 @@ FileParts::~FileParts() {
   shared.job->shared_files.keep(shared);
 }
 
+void FileParts::set_lags(bool now) {
+  if (lags == now) return;
+  lags = now;
+  // Release: who sees it sees what was published before.
+  shared.cell->attached.store(lags ? kLags : kAttached, std::memory_order_release);
+  std::atomic<uint64_t>* count = shared.job->member->options().files_lagging;
+  if (count == nullptr) return;
+  lags ? count->fetch_add(1, std::memory_order_acq_rel) : count->fetch_sub(1, std::memory_order_acq_rel);
+}
+
 void FileParts::leave() {
   has_left_ = true;
+  set_lags(false);
   // Else its log is still of interest.
   const bool is_over = appender.counts_as_log() && reach->is_drained();
   shared.job->shared_files.leave(shared);
@@ -221,6 +234,60 @@ Status File::release(const std::optional<Settled>& settled) {
   return status.ok() ? Status() : kept_in_log(status);
 }
 
+bool File::begin_lag() {
+  Job::Impl& job = *parts_->shared.job;
+  const bool has_failed = parts_->shared.control->error.load(std::memory_order_acquire) != 0;
+  if (spans_nodes() || has_failed || job.lost_log.is_known() || job.member->is_past_log()) return false;
+  return persist().ok() && job.files.begin_lag(*this);
+}
+
+void File::release_later() {
+  Job::Impl& job = *parts_->shared.job;
+  if (!job.files.begin_release(*this)) return;
+  parts_->add_up(true);
+  std::shared_ptr<File> self;  // goes when the lock is given back
+  const std::lock_guard lock(parts_->appender.mutex);
+  self = job.files.end_release_later(*this);
+}
+
+bool File::lags() const { return pmio::lags(*parts_->shared.control); }
+
+Status File::complete() {
+  PMIO_TRY(drain(DrainScope::everywhere));
+  // Since the close others may have written it.
+  parts_->reach->synced();
+  return {};
+}
+
+bool File::is_closed() const {
+  const SharedFile& file = parts_->shared;
+  if (!file.job->files.is_closed(*parts_)) return false;
+  // Of handles that never logged nobody knows which file they have open.
+  const std::atomic<uint64_t>* handed_on = file.job->member->options().files_handed_on;
+  if (handed_on == nullptr || handed_on->load(std::memory_order_acquire) != 0) return false;
+  for (uint32_t rank = 0; rank < file.control->ranks; rank++) {
+    const RankCell& cell = file.control->cells[rank];
+    if (&cell != file.cell && cell.attached.load(std::memory_order_acquire) == kAttached) return false;
+  }
+  return true;
+}
+
+bool File::is_gone() const {
+  struct stat facts {};
+  return fstat(parts_->shared.target->fd(), &facts) == 0 && facts.st_nlink == 0 && is_closed();
+}
+
+Status File::lags_on(const Status& status) const {
+  const Job::Impl& job = *parts_->shared.job;
+  if (job.lost_log.is_known()) return kept_in_log(status);
+  return {status.code(),
+          status.message() +
+              ", after its close (pmio_close=background); what is not in the file yet is in the "
+              "log '" +
+              job.member->directory() + "', and is tried again until the job ends",
+          status.system_errno()};
+}
+
 Status File::kept_in_log(const Status& status) const {
   const Job::Impl& job = *parts_->shared.job;
   if (job.lost_log.is_known())
@@ -281,7 +348,9 @@ void File::background_drain(bool filling, const DrainTimes& times) {
   watch.appended = appended;
   const bool old = watch.is_old(appended, drained, now, times.age_ns);
   if (appended == drained || now < watch.retry_ns) return;
-  const bool idle = now - watch.changed_ns > times.idle_ns;
+  // One that lags has a thread of its own, which must not disturb the program.
+  const bool idle =
+      file.cell->attached.load(std::memory_order_relaxed) != kLags && now - watch.changed_ns > times.idle_ns;
   const bool due =
       ((idle || old) && file.looks_after_it()) || watch.is_old(appended, drained, now, 2 * times.age_ns);
   if (!filling && !due && file.control->drain_wanted.load(std::memory_order_acquire) == 0) return;

@@ -104,6 +104,23 @@ class File {
   // given. All ranks that share the handle have drained. After a drain error the segments stay, and the error
   // is returned as kept_in_log.
   Status release(const std::optional<Settled>& settled = {});
+  // In the place of a drain before release: the file may be complete later than its close. All that share the
+  // handle have published. On return what this rank has logged is as durable as the log allows, and the job's
+  // ranks of this node know that it lags. False: the close has to drain it, as something has failed, or too
+  // many files lag already.
+  bool begin_lag();
+  // release, when all ranks that share the handle have begun to lag.
+  void release_later();
+  // Whether some rank of the node has closed it, and it may not be complete.
+  bool lags() const;
+  // Before it is opened again: it is complete on return, and what others have written since is seen.
+  Status complete();
+  // Whether nobody of the job can have it open on this node.
+  bool is_closed() const;
+  // The same, and it has no name any more.
+  bool is_gone() const;
+  // The error of a drain after the close, with the log's place in its message.
+  Status lags_on(const Status& status) const;
   // The error of a drain, with the log's place in its message and what to do.
   Status kept_in_log(const Status& status) const;
   // The first drain error not yet reported by this process; ok if none. Reported once per process.

@@ -43,7 +43,11 @@ struct FileParts {
   // Under the file table's mutex.
   uint32_t handles = 0;
   uint32_t releasing = 0;  // releases that have found no handle left
+  bool lags = false;       // set_lags
 
+  // Whether this rank has closed it, and it may not be complete: others learn of it. The file table's mutex
+  // is held, or nobody else has the file.
+  void set_lags(bool now);
   // Closed: the control block is not this rank's any more.
   void leave();
   void let_go();  // of all that this rank has of it; nothing is undrained

@@ -4,12 +4,14 @@
 #include <thread>
 
 #include "base/atomic_max.h"
+#include "node/catch_up.h"
 #include "node/file_parts.h"
 #include "node/job_impl.h"
 
 namespace pmio {
 
 constexpr size_t kMostResting = 2;  // of a process
+constexpr size_t kMostLagging = 8;  // of a process: each has a descriptor
 
 Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const FileIdentity& identity,
                                               std::unique_ptr<TargetFile> target) {
@@ -31,6 +33,8 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   }
   if (unfinished_.erase(key) > 0) file->forgive_errors();
   FileParts& parts = file->parts();
+  std::erase(lagging_, file);
+  parts.set_lags(false);
   const bool first = parts.handles++ == 0;
   if (first) parts.large_pieces.set(how.reach ? DirectFrom{} : how.direct_from);
   parts.shared.only_read = how.read_only && (first || parts.shared.only_read);
@@ -81,6 +85,7 @@ std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
   const bool last = --parts.releasing == 0 && parts.handles == 0;
   std::shared_ptr<File> self = files_[key].lock();
   if (!drained.ok()) {
+    parts.set_lags(false);
     parts.appender.seal();
     parts.reach->stays_open();
     job_.member->keep_log();
@@ -99,6 +104,72 @@ std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
   files_.erase(key);
   parts.leave();
   return self;
+}
+
+bool FileTable::begin_lag(File& file) {
+  const auto are_many = [this] {
+    const std::lock_guard lock(mutex_);
+    return lagging_.size() >= kMostLagging;
+  };
+  while (are_many())
+    if (!complete_oldest()) return false;
+  const std::lock_guard lock(mutex_);
+  job_.start_catch_up();
+  if (job_.catch_up == nullptr) return false;
+  if (file.parts().handles == 1) file.parts().set_lags(true);
+  return true;
+}
+
+std::shared_ptr<File> FileTable::end_release_later(File& file) {
+  FileParts& parts = file.parts();
+  const std::string& key = parts.shared.key;
+  const std::lock_guard lock(mutex_);
+  const bool last = --parts.releasing == 0 && parts.handles == 0;
+  std::shared_ptr<File> self = files_[key].lock();
+  if (!last) return self;  // another thread has opened it meanwhile
+  if (parts.appender.owns_undrained()) {
+    parts.set_lags(true);
+    lagging_.push_back(self);
+    job_.catch_up->wake();
+    return self;
+  }
+  parts.appender.give_all_back();
+  files_.erase(key);
+  parts.leave();
+  return self;
+}
+
+std::vector<std::shared_ptr<File>> FileTable::lagging() {
+  const std::lock_guard lock(mutex_);
+  return {lagging_.begin(), lagging_.end()};
+}
+
+Status FileTable::complete(const std::shared_ptr<File>& file) {
+  PMIO_TRY(file->is_gone() ? file->discard() : file->drain());
+  FileParts& parts = file->parts();
+  const std::lock_guard lock(mutex_);
+  // Else somebody else has let it go meanwhile, or has opened it, and may have closed it again.
+  const auto at = std::find(lagging_.begin(), lagging_.end(), file);
+  if (at == lagging_.end() || !parts.reach->is_drained()) return {};
+  lagging_.erase(at);
+  files_.erase(parts.shared.key);
+  parts.let_go();
+  return {};
+}
+
+bool FileTable::complete_oldest() {
+  std::shared_ptr<File> oldest;
+  {
+    const std::lock_guard lock(mutex_);
+    if (lagging_.empty()) return false;
+    oldest = lagging_.front();
+  }
+  return complete(oldest).ok();
+}
+
+bool FileTable::is_closed(const FileParts& file) {
+  const std::lock_guard lock(mutex_);
+  return file.handles == 0 && file.releasing == 0;
 }
 
 std::vector<std::shared_ptr<File>> FileTable::open_files() {
@@ -171,6 +242,7 @@ void FileTable::note_fill() {
 
 void FileTable::clear() {
   unfinished_.clear();
+  lagging_.clear();
   resting_.clear();
 }
 

@@ -44,7 +44,19 @@ class FileTable {
   [[nodiscard]] std::shared_ptr<File> end_release(File& file, const Status& drained,
                                                   const std::optional<Settled>& settled);
 
-  // Those that handles refer to.
+  // The same for a file that may be complete later than its close (File::begin_lag). False: too many lag, and
+  // the oldest one could not be completed; or nobody would complete it.
+  bool begin_lag(File& file);
+  [[nodiscard]] std::shared_ptr<File> end_release_later(File& file);
+  std::vector<std::shared_ptr<File>> lagging();  // the oldest first
+  // Drains a file that lags, at the caller's priority, and lets it go. One that is gone is discarded.
+  Status complete(const std::shared_ptr<File>& file);
+  // The same of that which has lagged longest. False: none lags, or it fails. A file's append lock may be
+  // held.
+  bool complete_oldest();
+  bool is_closed(const FileParts& file);  // no handle of this process refers to it
+
+  // Those that handles refer to, and those that lag.
   std::vector<std::shared_ptr<File>> open_files();
   // Drains them all; of several nodes, what can be without waiting for other nodes' ranks.
   Status drain_all();
@@ -72,6 +84,8 @@ class FileTable {
   // Those whose close could not drain them, until the end of the job: whoever opens them again goes on with
   // what is only in the log. Else nobody drains them, for recovery is told to.
   std::map<std::string, std::shared_ptr<File>> unfinished_;
+  // Those that lag: closed, and not complete as far as is known.
+  std::deque<std::shared_ptr<File>> lagging_;
   // Those that rest: closed, complete, and with what of them is still in this rank's log (decision 0014). The
   // last one closed last. In no other list.
   std::deque<std::shared_ptr<File>> resting_;

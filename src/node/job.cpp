@@ -5,6 +5,7 @@
 
 #include "log/last_seen.h"
 #include "node/background.h"
+#include "node/catch_up.h"
 #include "node/file_parts.h"
 #include "node/job_impl.h"
 
@@ -20,6 +21,7 @@ Job::Impl::Impl(std::unique_ptr<Membership> joined)
       ending(*this) {}
 
 Job::Impl::~Impl() {
+  catch_up.reset();
   background.reset();
   pulse.reset();
 }
@@ -37,6 +39,15 @@ void Job::Impl::start_background() {
     background = std::make_unique<Background>(*this);
   } catch (const std::system_error&) {
     // Perhaps at the next open.
+  }
+}
+
+void Job::Impl::start_catch_up() {
+  if (catch_up != nullptr || !member->options().background) return;
+  try {
+    catch_up = std::make_unique<CatchUp>(*this);
+  } catch (const std::system_error&) {
+    // Perhaps at the next close.
   }
 }
 
@@ -67,16 +78,21 @@ void Job::end() { impl_->ending.await(true); }
 void Job::end_in_handler() { impl_->ending.await(false); }
 void Job::go_on() { impl_->member->go_on(); }
 
-void Job::stop_background() { impl_->background.reset(); }
+void Job::stop_background() {
+  impl_->catch_up.reset();
+  impl_->background.reset();
+}
 
 Job::~Job() {
   stop_background();
   for (const auto& file : impl_->files.open_files()) {
-    // A file that the program did not close: complete it, as the end of the job is the last chance.
-    const Status status = file->drain();
+    // A file that lags, or that the program did not close: complete it, as the end of the job is the last
+    // chance.
+    const Status status = file->is_gone() ? file->discard() : file->drain();
     if (status.ok()) continue;
     impl_->member->keep_log();
-    if (impl_->lost_log.is_known() && options().say) options().say(status.message());
+    const bool is_news = impl_->lost_log.is_known() || file->lags();
+    if (is_news && options().say) options().say(file->kept_in_log(status).message());
   }
   impl_->files.clear();
 }
@@ -102,8 +118,15 @@ Result<std::shared_ptr<File>> Job::open(const OpenOptions& options) {
   return file;
 }
 
-Status Job::require_descriptors() const { return impl_->member->require_descriptors(); }
+Status Job::require_descriptors() {
+  Status status = impl_->member->require_descriptors();
+  // Files that lag have some.
+  while (!status.ok() && impl_->files.complete_oldest()) status = impl_->member->require_descriptors();
+  return status;
+}
 Status Job::reserve_descriptors(uint64_t more) { return impl_->member->reserve_descriptors(more); }
+
+bool Job::has_lagging_files() { return !impl_->files.lagging().empty(); }
 
 bool Job::has_lost_log() { return impl_->lost_log.look(); }
 

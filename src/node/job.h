@@ -50,14 +50,17 @@ class Job {
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
   // invalid: not a regular file. access: cannot be opened as needed.
   Result<std::shared_ptr<File>> open(const OpenOptions& options);
-  // As Membership's of the same names.
-  Status require_descriptors() const;
+  // As Membership's of the same names; the first one completes files that lag, if it has to.
+  Status require_descriptors();
   Status reserve_descriptors(uint64_t more);
   // The open file of that identity in this process or, if only other local ranks have it, attached now by
   // path; nullptr if no rank of the job has it open. An error: some rank has, but it cannot be attached.
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
   // The open file to which the nodes have given this number; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);
+
+  // Whether a file of this process lags (File::lags).
+  bool has_lagging_files();
 
   // Whether somebody has removed the log directory: no file is logged any more, and open() fails.
   bool has_lost_log();

@@ -16,6 +16,7 @@
 namespace pmio {
 
 class Background;
+class CatchUp;
 
 struct Job::Impl {
   explicit Impl(std::unique_ptr<Membership> joined);
@@ -29,11 +30,13 @@ struct Job::Impl {
   MemoryWatch memory_watch;  // the background thread's
   Ending ending;
   std::unique_ptr<Background> background;  // since the first file; null: there can be no more threads
+  std::unique_ptr<CatchUp> catch_up;       // since the first file that lags
   std::unique_ptr<Pulse> pulse;            // since the first file of several nodes
 
   Result<SegmentPool::Segment*> acquire_segment();
-  // Both under the file table's mutex.
+  // All under the file table's mutex.
   void start_background();
+  void start_catch_up();
   void start_pulse();
   // Gives back what of the log is in memory and free, or can be. The background thread's.
   void shrink_log();

@@ -164,7 +164,7 @@ Status SharedFiles::join(SharedFile& file, const LayoutHints& hints) {
   file.control = control;
   file.cell = &control->cells[member_.options().rank];
   file.cell->process.store(member_.process(), std::memory_order_relaxed);
-  file.cell->attached.store(1, std::memory_order_release);
+  file.cell->attached.store(kAttached, std::memory_order_release);
   file.reported_errors = control->error_number.load(std::memory_order_relaxed);
   return {};
 }
