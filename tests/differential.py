@@ -28,6 +28,7 @@ def random_settings(seed, torture, logs):
         "PMIO_BACKGROUND": chooser.choice(["on", "on", "off"]),
         "PMIO_MODE": chooser.choice(["log", "log", "auto"]),
         "PMIO_DIRECT_FROM": chooser.choice(["auto", "off", "64", "1K", "16K"]),
+        "PMIO_CLOSE": chooser.choice(["complete", "background"]),
     }
 
 

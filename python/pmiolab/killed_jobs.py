@@ -44,13 +44,14 @@ class Round:
         self.log_size = self.random.choice(["1M", "2M", "4M", "16M"])
         self.background = self.random.choice(["on", "on", "off"])
         self.direct_from = self.random.choice(["auto", "256", "600"])  # of cells of 256 bytes
+        self.close = self.random.choice(["complete", "background"])
         self.said = ""  # by the job, on standard output and error
 
     def settings(self) -> dict[str, object]:
         """The environment of the ranks."""
         directories = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch}
         sizes = {"PMIO_LOG_SIZE": self.log_size, "PMIO_DIRECT_FROM": self.direct_from}
-        return {**directories, **sizes, "PMIO_BACKGROUND": self.background}
+        return {**directories, **sizes, "PMIO_BACKGROUND": self.background, "PMIO_CLOSE": self.close}
 
     def preload(self) -> list[Path]:
         """The libraries that the ranks have preloaded."""
@@ -151,7 +152,7 @@ class Round:
 
     def describe(self) -> str:
         """What it takes to see the round again."""
-        return f"seed {self.seed}, log {self.log_size}, background {self.background}"
+        return f"seed {self.seed}, log {self.log_size}, background {self.background}, close {self.close}"
 
 
 def run_round(options: argparse.Namespace, mpi: Mpi, number: int, kind: type[Round] = Round) -> bool:
