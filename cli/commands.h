@@ -10,7 +10,8 @@
 //   static const Registration registration(add_doctor);
 //   }
 //
-// Exit codes: 0 done, 1 something is wrong (what, stands on stderr), 2 a usage error.
+// Exit codes: 0 done, 1 something is wrong (what, stands on stderr), 2 a usage error, 3 of wait: it took too
+// long.
 // Threads: main only.
 #pragma once
 
@@ -32,6 +33,7 @@ void add_recover(CLI::App& app);
 void add_discard(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_stats(CLI::App& app);
+void add_wait(CLI::App& app);
 
 // What `pmio` will exit with, when called from a subcommand's callback; 0 without.
 void set_exit_code(int code);

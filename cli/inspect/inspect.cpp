@@ -7,6 +7,7 @@
 #include "cli/common/damage_report.h"
 #include "cli/common/report_format.h"
 #include "medium/default_directory.h"
+#include "recover/held.h"
 #include "recover/scan.h"
 
 namespace pmio::cli {
@@ -16,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string directory = default_directory();
+  std::string path;  // empty: all files
   bool records = false;
   bool json = false;
 };
@@ -57,6 +59,7 @@ Json json_of(const FileInfo& file, bool records) {
              {"device", file.target.device},
              {"inode", file.target.inode},
              {"discarded", file.discarded},
+             {"lags", file.lags},
              {"ledger_damaged", file.ledger_damaged},
              {"ranks", file.ranks()},
              {"records", file.records()},
@@ -129,6 +132,7 @@ void print_file(const FileInfo& file, bool records) {
   for (size_t i = 1; i < file.paths.size(); i++)
     std::printf("    also opened as %s\n", file.paths[i].c_str());
   if (file.discarded) std::printf("    deleted by the program: will not be restored\n");
+  if (file.lags) std::printf("    closed, and being completed (pmio_close=background)\n");
   if (file.ledger_damaged) std::printf("    DAMAGED ledger: nobody knows what is in the file already\n");
   std::printf("    %s of %s records to be written, %s, ranks %s",
               human_count(file.undrained_records()).c_str(), human_count(file.records()).c_str(),
@@ -161,20 +165,39 @@ void print_job(const JobInfo& job, bool records) {
   }
 }
 
+void keep_only(const std::string& path, std::vector<JobInfo>* jobs) {
+  for (JobInfo& job : *jobs) {
+    std::erase_if(job.files, [&path](const FileInfo& file) { return !is_file_at(file, path); });
+    job.unreadable.clear();
+  }
+  std::erase_if(*jobs, [](const JobInfo& job) { return job.files.empty(); });
+}
+
+void print_held(const std::vector<JobInfo>& jobs, const std::string& path) {
+  uint64_t bytes = 0;
+  for (const JobInfo& job : jobs)
+    for (const FileInfo& file : job.files) bytes += file.discarded ? 0 : file.undrained_bytes();
+  std::printf("%s: %s\n", path.c_str(),
+              bytes == 0 ? "nothing of it is in a log only"
+                         : (human_bytes(bytes) + " of it are in logs, and not in the file yet").c_str());
+}
+
 int run(const Options& options) {
   auto jobs = scan(options.directory);
   if (!jobs.ok()) {
     std::fprintf(stderr, "pmio: %s\n", jobs.status().message().c_str());
     return 1;
   }
+  if (!options.path.empty()) keep_only(options.path, &*jobs);
   if (options.json) {
     Json document{{"format", "pmio-inspect-1"}, {"directory", options.directory}, {"jobs", Json::array()}};
     for (const JobInfo& job : *jobs) document["jobs"].push_back(json_of(job, options.records));
     print_json(document);
     return 0;
   }
+  if (!options.path.empty()) print_held(*jobs, options.path);
   for (const JobInfo& job : *jobs) print_job(job, options.records);
-  if (jobs->empty()) std::printf("No logs in %s\n", options.directory.c_str());
+  if (jobs->empty() && options.path.empty()) std::printf("No logs in %s\n", options.directory.c_str());
   return 0;
 }
 
@@ -183,6 +206,7 @@ int run(const Options& options) {
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("inspect", "Show the logs in a log directory, and their damage");
+  command->add_option("file", options->path, "Only this file: how much of it is in no file yet");
   command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
   command->add_flag("--records", options->records, "Every record, rather than a line per segment");
   command->add_flag("--json", options->json, "Print JSON");

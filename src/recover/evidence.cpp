@@ -19,6 +19,7 @@ std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> 
     evidence.ledger_updates = updates;
   evidence.closing = control.closing.load(std::memory_order_relaxed) != 0;
   for (uint32_t rank = 0; rank < ranks; rank++) {
+    if (control.cells[rank].attached.load(std::memory_order_acquire) == kAttached) evidence.is_open = true;
     for (const OpenCell& open : control.cells[rank].opens) {
       const uint32_t size = open.ranks.load(std::memory_order_acquire);
       const uint32_t place = open.rank.load(std::memory_order_relaxed);

@@ -39,6 +39,7 @@ struct ControlEvidence {
   };
   uint64_t ledger_updates = 0;  // the ledger has at least this round; 0 also where that is not known
   bool closing = false;         // FileControl::closing
+  bool is_open = false;         // some rank has it open, if its job lives
   std::vector<Cell> cells;      // of segments in use
   std::vector<Open> opens;
 

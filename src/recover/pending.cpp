@@ -1,15 +1,22 @@
 // Before a file is opened for logging (recover_pending).
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <functional>
 #include <new>
 #include <optional>
+#include <thread>
 
+#include "base/clock.h"
 #include "medium/job_name.h"
 #include "recover/recorded.h"
 #include "recover/run.h"
 
 namespace pmio {
 namespace {
+
+constexpr uint64_t kPatienceNs = 10'000'000'000;
+constexpr std::chrono::milliseconds kPause{5};
 
 Status pending_status(const RecoverReport& report) {
   for (const JobOutcome& job : report.jobs) {
@@ -40,6 +47,30 @@ void tell_of_running(const RecoverReport& report, const std::string& path, std::
   }
 }
 
+uint64_t lagging_bytes(const RecoverReport& report) {
+  uint64_t bytes = 0;
+  for (const JobOutcome& job : report.jobs) bytes += job.lagging_bytes;
+  return bytes;
+}
+
+// What a job that runs has closed by pmio_close=background it is completing: what the caller writes must come
+// behind that. Waits as long as it gets on, and a while longer.
+Result<RecoverReport> recover_and_wait(const std::function<Result<RecoverReport>()>& recover_now) {
+  uint64_t least = UINT64_MAX, since = monotonic_ns();
+  for (;;) {
+    auto report = recover_now();
+    if (!report.ok()) return report;
+    const uint64_t bytes = lagging_bytes(*report);
+    const uint64_t now = monotonic_ns();
+    if (bytes < least) {
+      least = bytes;
+      since = now;
+    }
+    if (bytes == 0 || now - since > kPatienceNs) return report;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 Status recover_pending_file(const std::string& directory, const FileIdentity& identity,
                             const std::string& path, uint64_t own_job, std::vector<std::string>* running) {
   const auto names = other_jobs(directory, job_name(own_job));
@@ -60,7 +91,9 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
   RecoverOptions options;
   options.directory = directory;
   for (const FileIdentity& one : meant) {
-    auto report = recover_in(*parent, concerned, {one, path}, options, &one);
+    auto report = recover_and_wait([&] {
+      return recover_in(*parent, concerned, {one, path}, options, &one);
+    });
     if (!report.ok()) return report.status();
     if (running != nullptr) tell_of_running(*report, path, running);
     PMIO_TRY(pending_status(*report));

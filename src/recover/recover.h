@@ -98,6 +98,7 @@ struct JobOutcome {
   std::vector<std::string> unreadable;  // segments that tell no file, with the reason; kept
   std::string readable_later;           // one of these that is so by another pmio, or another time
   uint64_t running_bytes = 0;           // not yet drained by a running job
+  uint64_t lagging_bytes = 0;           // of these, of files that it has closed, and is completing
   bool removed = false;                 // its directory is gone
 };
 

@@ -59,6 +59,12 @@ void examine_cut(const LogDirectory& directory, const Ledgers& ledgers, const st
   file->cut = find_cut(*file, of_file(context, *file));
 }
 
+// Of a running job: nobody writes it any more, and what is in the log will be in the file soon.
+bool is_closed(const Ledgers& ledgers, const FileInfo& file) {
+  const auto found = ledgers.moving.find(file_key(file.target));
+  return found != ledgers.moving.end() && !found->second.is_open;
+}
+
 // The segments of a running job change while they are read; its control block alone tells how far it has
 // come.
 Cut find_progress(const Ledgers& ledgers, const FileInfo& file, const CutContext& context) {
@@ -277,6 +283,7 @@ Result<JobInfo> scan_job(const LogDirectory& directory, const std::string& name,
     std::sort(file.segments.begin(), file.segments.end(), [](const SegmentInfo& a, const SegmentInfo& b) {
       return std::tie(a.rank, a.start_ns, a.slot) < std::tie(b.rank, b.start_ns, b.slot);
     });
+    file.lags = state == JobState::running && is_closed(ledgers, file);
     if (state != JobState::dead)
       file.cut = find_progress(ledgers, file, context);
     else if (!file.discarded)

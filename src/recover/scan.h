@@ -68,6 +68,7 @@ struct FileInfo {
   std::vector<std::string> paths;     // under which the ranks opened it, without duplicates
   std::vector<std::string> ledgers;   // names
   bool discarded = false;             // deleted by the program: nothing of it is to be replayed
+  bool lags = false;                  // its job runs, has closed it and is completing it
   bool ledger_damaged = false;        // nobody knows what is in the file already
   std::vector<SegmentInfo> segments;  // in the order in which ties between stamps are broken: rank, age
   std::vector<LostSegment> lost_segments;
