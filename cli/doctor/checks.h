@@ -34,14 +34,18 @@ struct Diagnosis {
   uint32_t ranks = 1;               // that the capacity is for
   std::vector<MemoryLimit> limits;  // that bound what logs take
   uint64_t capacity_bytes = 0;      // of one rank's log
-  double copy_bytes_per_s = 0;      // into a prefaulted region, one thread; 0: not measured
-  double durable_bytes_per_s = 0;   // including the sync that MPI_File_sync pays
+  // Into the log, one thread; 0: not measured.
+  double cold_bytes_per_s = 0;     // each page for the first time, and the making of the region
+  double copy_bytes_per_s = 0;     // likewise, when all pages have been touched
+  double huge_bytes_per_s = 0;     // cold, into huge pages of this process's own
+  double durable_bytes_per_s = 0;  // including the sync that MPI_File_sync pays
   std::vector<Runtime> runtimes;
   std::vector<Leftover> dead_jobs;
   size_t running_jobs = 0;
   std::optional<FileLayout> file;    // that was asked about
   std::string program, program_mpi;  // that was asked about; empty: none shows
   std::vector<Finding> findings;
+  std::vector<Finding> advice;  // nothing is wrong, but it could be faster
 };
 
 void check_environment(Diagnosis& diagnosis);
@@ -52,5 +56,6 @@ void check_leftovers(Diagnosis& diagnosis);
 void check_registry(Diagnosis& diagnosis);
 void check_file(Diagnosis& diagnosis, const std::string& path);
 void measure_bandwidth(Diagnosis& diagnosis);
+void check_huge_pages(Diagnosis& diagnosis);
 
 }  // namespace pmio::cli

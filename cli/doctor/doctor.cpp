@@ -40,6 +40,7 @@ Diagnosis diagnose(const Options& options) {
   check_directory(diagnosis);
   check_medium(diagnosis);
   measure_bandwidth(diagnosis);
+  check_huge_pages(diagnosis);
   check_runtimes(diagnosis);
   check_leftovers(diagnosis);
   check_registry(diagnosis);
@@ -101,7 +102,11 @@ void print_text(const Diagnosis& diagnosis) {
     const bool given = diagnosis.hints.log_bytes != 0;
     line("log per rank", human_bytes(diagnosis.capacity_bytes) + (given ? " (PMIO_LOG_SIZE)" : "") +
                              ", for " + std::to_string(diagnosis.ranks) + " ranks on this node");
-    line("into the log", rate(diagnosis.copy_bytes_per_s) + ", one rank");
+    line("into the log",
+         rate(diagnosis.cold_bytes_per_s) + " cold, " + rate(diagnosis.copy_bytes_per_s) + " warm, one rank");
+    if (medium.file_system == "tmpfs")
+      line("huge pages", std::string("huge=") + huge_pages_name(medium.huge) +
+                             "; cold into huge pages: " + rate(diagnosis.huge_bytes_per_s));
     if (medium.kind != MediumKind::tmpfs) line("and synced", rate(diagnosis.durable_bytes_per_s));
   }
   line("runtime libraries", list_tags(diagnosis.runtimes));
@@ -115,6 +120,8 @@ void print_text(const Diagnosis& diagnosis) {
     line("program", diagnosis.program + (diagnosis.program_mpi.empty() ? ", links no MPI library itself"
                                                                        : ", MPI: " + diagnosis.program_mpi));
   if (diagnosis.findings.empty()) printf("\nNothing is wrong.\n");
+  for (const Finding& advice : diagnosis.advice)
+    printf("\nfaster: %s\n   do: %s\n", advice.what.c_str(), advice.remedy.c_str());
   for (const Finding& finding : diagnosis.findings) {
     printf("\nwrong: %s\n   do: %s\n", finding.what.c_str(), finding.remedy.c_str());
   }
@@ -140,8 +147,18 @@ nlohmann::ordered_json medium_json(const Diagnosis& diagnosis) {
           {"ranks", diagnosis.ranks},
           {"limits", limits_json(diagnosis)},
           {"capacity_bytes_per_rank", diagnosis.capacity_bytes},
+          {"huge_pages", huge_pages_name(medium.huge)},
+          {"cold_bytes_per_s", diagnosis.cold_bytes_per_s},
           {"copy_bytes_per_s", diagnosis.copy_bytes_per_s},
+          {"huge_bytes_per_s", diagnosis.huge_bytes_per_s},
           {"durable_bytes_per_s", diagnosis.durable_bytes_per_s}};
+}
+
+nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings)
+    list.push_back({{"what", finding.what}, {"remedy", finding.remedy}});
+  return list;
 }
 
 void print_as_json(const Diagnosis& diagnosis) {
@@ -163,10 +180,8 @@ void print_as_json(const Diagnosis& diagnosis) {
   if (diagnosis.file) document["file"] = json_of(*diagnosis.file);
   if (!diagnosis.program.empty())
     document["program"] = {{"path", diagnosis.program}, {"mpi", diagnosis.program_mpi}};
-  document["findings"] = nlohmann::ordered_json::array();
-  for (const Finding& finding : diagnosis.findings) {
-    document["findings"].push_back({{"what", finding.what}, {"remedy", finding.remedy}});
-  }
+  document["findings"] = findings_json(diagnosis.findings);
+  document["advice"] = findings_json(diagnosis.advice);
   print_json(document);
 }
 

@@ -14,8 +14,11 @@ namespace pmio {
 constexpr size_t kLargestSegment = 64 << 20;
 constexpr size_t kFirstSegment = 1 << 20;
 constexpr size_t kSegmentUnit = 64 << 10;
+constexpr uint64_t kFewestOfHugePages = 8;  // segments; a log that holds fewer of them has small pages
 // Each segment that the writer takes wakes the thread that touches the next.
 constexpr uint32_t kAhead = 2;
+constexpr size_t kTouchedAtOnce = 1 << 20;
+constexpr uint64_t kMostAtFirst = 64 << 20;
 constexpr uint64_t kLookAgainNs = 20'000'000;
 constexpr auto kMoment = std::chrono::milliseconds(1);
 
@@ -25,7 +28,13 @@ static bool lacks_resource(const Status& status) {
          error == ENFILE || error == ENOMEM;
 }
 
-size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes) {
+size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes,
+                                         uint64_t huge_page_bytes) {
+  if (huge_page_bytes != 0 && capacity_bytes / kFewestOfHugePages >= huge_page_bytes &&
+      largest_bytes >= huge_page_bytes) {
+    const size_t wish = std::min(capacity_bytes / 64, largest_bytes) / huge_page_bytes * huge_page_bytes;
+    return std::clamp<size_t>(wish, huge_page_bytes, kLargestSegment);
+  }
   const size_t wish = std::min(capacity_bytes / 64, largest_bytes) / kSegmentUnit * kSegmentUnit;
   return std::clamp<size_t>(wish, kMinSegmentBytes, kLargestSegment);
 }
@@ -37,7 +46,8 @@ std::string SegmentPool::segment_name(uint32_t rank, uint32_t slot) {
 SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes, uint64_t largest_bytes)
     : medium_(medium),
       rank_(rank),
-      segment_bytes_(choose_segment_bytes(capacity_bytes, largest_bytes)),
+      segment_bytes_(choose_segment_bytes(capacity_bytes, largest_bytes, medium.huge_page_bytes())),
+      first_bytes_(std::min(std::max(kFirstSegment, medium.huge_page_bytes()), segment_bytes_)),
       limit_(static_cast<uint32_t>(
           std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))) {}
 
@@ -64,7 +74,7 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked() {
   auto segment = std::make_unique<Segment>();
   segment->slot = static_cast<uint32_t>(segments_.size());
   // A rank that writes little needs no more, and to reserve a whole one takes milliseconds.
-  const size_t bytes = segments_.empty() ? std::min(kFirstSegment, segment_bytes_) : segment_bytes_;
+  const size_t bytes = segments_.empty() ? first_bytes_ : segment_bytes_;
   auto region = medium_.create(segment_name(rank_, segment->slot), bytes);
   if (!region.ok()) {
     // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
@@ -74,6 +84,7 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked() {
     return region.status();
   }
   segment->region = std::move(region).value();
+  segment->touched = TouchedPages(bytes);
   segments_.push_back(std::move(segment));
   return segments_.back().get();
 }
@@ -92,7 +103,7 @@ Result<SegmentPool::Segment*> SegmentPool::acquire() {
     if (segment->busy) continue;
     if (segment->vacant) {
       vacant = segment.get();
-    } else if (found == nullptr || (segment->warm && !found->warm)) {
+    } else if (found == nullptr || segment->touched.front() > found->touched.front()) {
       found = segment.get();
     }
   }
@@ -159,7 +170,7 @@ uint32_t SegmentPool::free() const {
 bool SegmentPool::has_warm() const {
   std::lock_guard lock(mutex_);
   return std::any_of(segments_.begin(), segments_.end(),
-                     [](const auto& segment) { return !segment->busy && segment->warm; });
+                     [](const auto& segment) { return !segment->busy && segment->touched.front() > 0; });
 }
 
 uint32_t SegmentPool::with_memory_locked() const {
@@ -195,46 +206,54 @@ uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
   return whole_in_use() > without_data + 1 ? kAhead : 0;
 }
 
+uint32_t SegmentPool::wanted_at_first() const {
+  return static_cast<uint32_t>(std::min<uint64_t>(limit_ / 8, kMostAtFirst / segment_bytes_));
+}
+
 bool SegmentPool::wants_attention() const {
   std::lock_guard lock(mutex_);
   uint32_t ready = 0, used = 0;
   for (const auto& segment : segments_) {
     if (!is_whole(*segment)) continue;
     if (segment->busy) used++;
-    if (!segment->busy && segment->warm) ready++;
+    if (!segment->busy && segment->touched.all()) ready++;
   }
   return used > 1 && (ready < kAhead || used * 2 > limit_);
 }
 
-void SegmentPool::prefault(uint32_t ahead) {
-  for (;;) {
-    Segment *cold = nullptr, *vacant = nullptr;
-    {
-      std::lock_guard lock(mutex_);
-      uint32_t ready = 0;
-      for (auto& segment : segments_) {
-        if (segment->busy) continue;
-        if (segment->vacant) {
-          vacant = segment.get();
-        } else if (segment->warm) {
-          ready += is_whole(*segment) ? 1 : 0;
-        } else {
-          cold = segment.get();
-        }
-      }
-      if (ready >= ahead) return;
-      if (cold == nullptr) {
-        auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked();
-        if (!made.ok()) return;
-        cold = *made;
-      }
-      // Busy while it is touched, so that the writer takes another one or makes its own.
-      cold->busy = true;
+// The next free segment that is not touched as a whole, busy while it is touched; nothing: `ahead` are ready,
+// or there can be no more.
+SegmentPool::Segment* SegmentPool::take_cold(uint32_t ahead) {
+  const std::lock_guard lock(mutex_);
+  uint32_t ready = 0;
+  Segment *cold = nullptr, *vacant = nullptr;
+  for (auto& segment : segments_) {
+    if (segment->busy) continue;
+    if (segment->vacant) {
+      vacant = segment.get();
+    } else if (segment->touched.all()) {
+      ready += is_whole(*segment) ? 1 : 0;
+    } else if (cold == nullptr || segment->touched.front() > cold->touched.front()) {
+      cold = segment.get();
     }
-    Medium::prefault(*cold->region, 0, segment_bytes_);
-    std::lock_guard lock(mutex_);
-    cold->warm = true;
-    release_locked(cold);
+  }
+  if (ready >= ahead) return nullptr;
+  if (cold == nullptr) {
+    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked();
+    if (!made.ok()) return nullptr;
+    cold = *made;
+  }
+  cold->busy = true;
+  return cold;
+}
+
+void SegmentPool::prefault(uint32_t ahead, const std::function<bool()>& goes_on) {
+  while (ahead > 0 && goes_on()) {
+    Segment* const cold = take_cold(ahead);
+    if (cold == nullptr) return;
+    // A step at a time: between two the writer may take the segment.
+    cold->touched.touch_more(*cold->region, kTouchedAtOnce);
+    release(cold);
   }
 }
 
@@ -251,7 +270,7 @@ void SegmentPool::give_back(uint32_t keep) {
     const bool given = medium_.vacate(segment_name(rank_, gone->slot)).ok();
     std::lock_guard lock(mutex_);
     gone->vacant = given;
-    gone->warm = gone->warm && !given;
+    if (given) gone->touched.set_none(gone->region->size_bytes());
     release_locked(gone);
     if (!given) return;
   }
@@ -262,7 +281,7 @@ void SegmentPool::forget_free() {
   for (auto& segment : segments_) {
     if (segment->busy || segment->vacant) continue;
     segment->vacant = true;
-    segment->warm = false;
+    segment->touched.set_none(segment->region->size_bytes());
     // Where the file system cannot do it, it is there until the end of the job.
     static_cast<void>(madvise(segment->region->data(), segment->region->size_bytes(), MADV_REMOVE));
   }

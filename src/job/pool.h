@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "base/status.h"
 #include "medium/medium.h"
+#include "medium/touched_pages.h"
 
 namespace pmio {
 
@@ -30,8 +32,8 @@ class SegmentPool {
   struct Segment {
     uint32_t slot;
     std::unique_ptr<Region> region;
-    bool warm = false;    // all its pages have been touched
-    bool vacant = false;  // its memory has been given back
+    TouchedPages touched;  // of what is not busy
+    bool vacant = false;   // its memory has been given back
     bool busy = false;
     bool kept = false;  // busy for ever
   };
@@ -51,11 +53,11 @@ class SegmentPool {
   // There is at least one segment, or the reason why none can be made. Called before anything is
   // acknowledged.
   Status require_one();
-  // There is a free segment all of whose pages have been touched.
+  // There is a free segment that was used before, or has been touched ahead, at least in part.
   bool has_warm() const;
-  // Keeps about `ahead` free segments created and touched, within the capacity. Called by the background
-  // thread.
-  void prefault(uint32_t ahead);
+  // Keeps about `ahead` free segments created and touched, within the capacity, for as long as goes_on() says
+  // so. Called by the background thread.
+  void prefault(uint32_t ahead, const std::function<bool()>& goes_on);
   // Gives the memory of free segments back, as long as more than `keep` have some that are not kept. Called
   // by the background thread.
   void give_back(uint32_t keep);
@@ -72,18 +74,23 @@ class SegmentPool {
   // How many whole segments to have ready: none before one is full, so that a small program touches little.
   // without_data: so many of those in use hold none.
   uint32_t wanted_ahead(uint32_t without_data) const;
+  // The same while a file is open that nothing has been written to: an eighth of the log, 64 MiB at most.
+  uint32_t wanted_at_first() const;
   // Whether the background thread has something to do for it before its next look.
   bool wants_attention() const;
 
   static constexpr uint32_t kFewestSegments = 4;
   static std::string segment_name(uint32_t rank, uint32_t slot);
   // The size that suits a capacity: a 64th of it, in [kMinSegmentBytes, 64 MiB], a multiple of 64 KiB.
-  static size_t choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX);
+  // Of huge pages, if there are some: whole ones, at least one, as long as the log holds several segments.
+  static size_t choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX,
+                                     uint64_t huge_page_bytes = 0);
 
  private:
   Status require_room_locked();
   Result<Segment*> create_locked();
   Result<Segment*> reserve_locked(Segment* segment);
+  Segment* take_cold(uint32_t ahead);
   uint32_t with_memory_locked() const;
   uint32_t usable_locked() const;  // of them those that are not kept
   bool is_whole(const Segment& segment) const { return segment.region->size_bytes() == segment_bytes_; }
@@ -92,6 +99,7 @@ class SegmentPool {
   Medium& medium_;
   const uint32_t rank_;
   const size_t segment_bytes_;
+  const size_t first_bytes_;  // of the first one
   mutable std::mutex mutex_;
   std::condition_variable released_;
   std::atomic<bool> lacked_room_{false};

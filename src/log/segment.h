@@ -16,6 +16,7 @@
 #include "extent/pattern.h"
 #include "log/format.h"
 #include "medium/medium.h"
+#include "medium/touched_pages.h"
 
 namespace pmio {
 
@@ -54,6 +55,12 @@ class SegmentWriter {
   // Makes the header invalid, durably. Nothing of the segment will be replayed.
   static Status invalidate(Region& region);
 
+  // Of a region that is plain memory: pages that nobody has touched are touched ahead of the bytes.
+  void touch_ahead(const TouchedPages& touched) {
+    if (plain_) touched_ = touched;
+  }
+  const TouchedPages& touched() const { return touched_; }
+
   // Data bytes that one more record can take (0: full).
   uint64_t room_bytes() const;
 
@@ -86,9 +93,11 @@ class SegmentWriter {
                   CallNumber call, bool last_of_call);
   OpenEntry open_entry(uint32_t index) const;  // as it was stored last
   void take_back();
+  void touch(uint64_t bytes);
   void store_record(LogRecord record, uint32_t index);
   Region* region_ = nullptr;
   bool plain_ = false;  // Region::plain
+  TouchedPages touched_;
   uint64_t salt_ = 0;
   uint32_t salt_seed_ = 0;
   uint64_t data_end_ = 0;  // the next free data byte, aligned

@@ -112,6 +112,15 @@ uint64_t SegmentWriter::room_bytes() const {
   return region_->size_bytes() > taken ? region_->size_bytes() - taken : 0;
 }
 
+// Before a record of so many bytes is stored.
+inline void SegmentWriter::touch(uint64_t bytes) {
+  if (touched_.lacks_front(data_end_ + bytes)) [[unlikely]]
+    touched_.touch_front(*region_, data_end_ + bytes);
+  const uint64_t position = region_->size_bytes() - sizeof(LogRecord) * (uint64_t{records_} + 1);
+  if (touched_.lacks_back(position)) [[unlikely]]
+    touched_.touch_back(*region_, position);
+}
+
 // Stores word by word, into the log itself if that is plain memory. The checksum then loads word by word: a
 // processor finds a word that was just stored before the word is in the cache. A wider load takes its parts
 // from several stores. It waits until these are in the cache, and so until all earlier stores are: the data
@@ -139,6 +148,7 @@ void SegmentWriter::append(const Vector& where, PatternCursor& memory, const std
                            uint64_t stamp_ns, CallNumber call, bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
+  touch(bytes);
   // Small pieces are gathered first. A checksum and a copy into the region for each piece would cost more
   // than the bytes.
   std::byte gathered[kGatherBytes];
@@ -168,6 +178,7 @@ void SegmentWriter::append(const Vector& where, const std::byte* data, uint64_t 
                            bool last_of_call) {
   const uint64_t bytes = where.bytes();
   PMIO_ASSERT(bytes > 0 && bytes <= room_bytes());
+  touch(bytes);
   const uint32_t crc = plain_ ? copy_with_checksum(region_->data() + data_end_, data, bytes, 0)
                               : region_->copy_checksummed(data_end_, data, bytes, 0);
   put_record(where, crc, data_end_, stamp_ns, call, last_of_call);

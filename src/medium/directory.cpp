@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -12,6 +13,10 @@
 #include <memory>
 
 #include "base/memory_limits.h"
+
+#ifndef MADV_POPULATE_WRITE  // Linux 5.14
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace pmio {
 
@@ -66,15 +71,42 @@ int write_zeros(int fd, size_t begin, size_t length) {
   return 0;
 }
 
+// Touches all pages by a mapping that asks for huge pages, or for none. Returns an errno; EINVAL: the kernel
+// cannot do that.
+int populate(int fd, size_t size_bytes, bool with_huge_pages) {
+  if (ftruncate(fd, static_cast<off_t>(size_bytes)) != 0) return errno;
+  void* const mapped = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return errno;
+  int error =
+      madvise(mapped, size_bytes, with_huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0 ? 0 : EINVAL;
+  for (size_t done = 0; error == 0 && done < size_bytes;) {
+    const size_t step = std::min(kHugePageBytes, size_bytes - done);
+    if (madvise(static_cast<char*>(mapped) + done, step, MADV_POPULATE_WRITE) == 0) {
+      done += step;
+    } else if (errno != EINTR && errno != EAGAIN) {
+      error = errno == EINVAL ? EINVAL : ENOSPC;  // EFAULT: a store would raise a signal
+    }
+  }
+  munmap(mapped, size_bytes);
+  return error;
+}
+
 // It reserves in steps, because tmpfs undoes a reservation that a signal interrupts. While a profiler's timer
 // runs, one call for everything might never finish.
-int reserve(int fd, size_t size_bytes) {
+int reserve(int fd, size_t size_bytes, HugePages huge) {
   // If a file grows beyond its limit, a signal ends the program.
   if (size_bytes > largest_file_bytes()) return EFBIG;
   struct statvfs facts;
   // The free space is asked for first, so that a hopeless wish does not fill the file system before its
   // error.
   if (fstatvfs(fd, &facts) == 0 && size_bytes / facts.f_frsize > facts.f_bavail) return ENOSPC;
+  // posix_fallocate heeds no advice.
+  const bool is_small = size_bytes < kHugePageBytes;
+  if (huge == (is_small ? HugePages::always : HugePages::advise)) {
+    if (const int error = populate(fd, size_bytes, !is_small); error != EINVAL) return error;
+  }
+  // Before the bytes are reserved: they get the pages that fit the size.
+  if (huge != HugePages::none && ftruncate(fd, static_cast<off_t>(size_bytes)) != 0) return errno;
   constexpr size_t kStep = size_t{16} << 20;
   for (size_t done = 0; done < size_bytes;) {
     const size_t step = std::min(kStep, size_bytes - done);
@@ -100,9 +132,9 @@ Status create_error(int system_errno, const std::string& path, size_t size_bytes
 }
 
 // The size and the mode are right before anybody can see the file.
-int prepare(int fd, size_t size_bytes) {
+int prepare(int fd, size_t size_bytes, HugePages huge) {
   if (fchmod(fd, 0600) != 0) return errno;  // whatever the umask was
-  return reserve(fd, size_bytes);
+  return reserve(fd, size_bytes, huge);
 }
 
 int link_unnamed(int fd, int directory, const char* name) {
@@ -142,7 +174,8 @@ Result<FileDescriptor> Directory::create_file(std::string_view name, size_t size
   const std::string full = path_ + "/" + file;
   FileDescriptor unnamed(openat(fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (unnamed.ok()) {
-    if (const int error = prepare(unnamed.get(), size_bytes)) return create_error(error, full, size_bytes);
+    if (const int error = prepare(unnamed.get(), size_bytes, huge_))
+      return create_error(error, full, size_bytes);
     const int error = link_unnamed(unnamed.get(), fd(), file.c_str());
     if (error == 0) return unnamed;
     if (error == EEXIST) return create_error(error, full, size_bytes);
@@ -150,7 +183,7 @@ Result<FileDescriptor> Directory::create_file(std::string_view name, size_t size
   }
   FileDescriptor named(openat(fd(), file.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!named.ok()) return create_error(errno, full, size_bytes);
-  const int error = prepare(named.get(), size_bytes);
+  const int error = prepare(named.get(), size_bytes, huge_);
   if (error == 0) return named;
   unlinkat(fd(), file.c_str(), 0);
   return create_error(error, full, size_bytes);
@@ -187,7 +220,7 @@ Status Directory::vacate_file(std::string_view name) const {
 }
 
 Status Directory::reserve_file(const FileDescriptor& file, std::string_view name, size_t size_bytes) const {
-  const int error = reserve(file.get(), size_bytes);
+  const int error = reserve(file.get(), size_bytes, huge_);
   return error == 0 ? Status() : create_error(error, path_ + "/" + std::string(name), size_bytes);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/status.h"
+#include "medium/huge_pages.h"
 
 namespace pmio {
 
@@ -21,10 +22,12 @@ class Directory {
   // Opens path. If it is missing, it is created, with mode 0700 and a durable name, but not its parents.
   // access: it is a symbolic link, another owner's, or open to others.
   static Result<Directory> open(const std::string& path);
+  // What its files consist of, if that is memory. Before the first one is made.
+  void set_huge_pages(HugePages huge) { huge_ = huge; }
 
-  // A new file of size_bytes, reserved. If the file system knows O_TMPFILE, the file appears under its name
-  // only when it is complete. After an error no file is left. A taken name is Code::io with system_errno
-  // EEXIST.
+  // A new file of size_bytes, reserved. One that is smaller than a huge page consists of none. If the file
+  // system knows O_TMPFILE, the file appears under its name only when it is complete. After an error no file
+  // is left. A taken name is Code::io with system_errno EEXIST.
   Result<FileDescriptor> create_file(std::string_view name, size_t size_bytes) const;
   struct OpenedFile {
     FileDescriptor fd;
@@ -50,6 +53,7 @@ class Directory {
 
   std::string path_;
   FileDescriptor fd_;
+  HugePages huge_ = HugePages::none;
 };
 
 }  // namespace pmio

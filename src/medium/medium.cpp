@@ -56,8 +56,13 @@ class Room {
 
 class FileMedium final : public Medium {
  public:
-  FileMedium(Directory directory, MediumKind kind, Durability durability)
-      : directory_(std::move(directory)), kind_(kind), durability_(durability) {}
+  FileMedium(Directory directory, const MediumFacts& facts, Durability durability)
+      : directory_(std::move(directory)),
+        kind_(facts.kind),
+        durability_(durability),
+        huge_page_bytes_(facts.huge != HugePages::none || kind_ == MediumKind::dax ? kHugePageBytes : 0) {
+    directory_.set_huge_pages(facts.huge);
+  }
 
   MediumKind kind() const override { return kind_; }
   Durability durability() const override { return durability_; }
@@ -65,7 +70,7 @@ class FileMedium final : public Medium {
 
   Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
     if (size_bytes == 0) return Status(Code::invalid, "a region of no bytes");
-    PMIO_TRY(room_->take(size_bytes, *this));
+    PMIO_TRY(room_->take(taken(size_bytes), *this));
     auto file = directory_.create_file(name, size_bytes);
     if (!file.ok()) return file.status();
     auto region = map(file->get(), size_bytes, false);
@@ -97,9 +102,10 @@ class FileMedium final : public Medium {
   Status reserve(std::string_view name) override {
     auto file = directory_.open_file(name, false);
     if (!file.ok()) return file.status();
-    PMIO_TRY(room_->take(file->size_bytes, *this));
+    PMIO_TRY(room_->take(taken(file->size_bytes), *this));
     return directory_.reserve_file(file->fd, name, file->size_bytes);
   }
+  size_t huge_page_bytes() const override { return huge_page_bytes_; }
   std::vector<MemoryLimit> limits() const override { return limits_of(kind_, directory()); }
 
  private:
@@ -122,9 +128,16 @@ class FileMedium final : public Medium {
     return directory_.sync();
   }
 
+  // What a region takes: the last of its huge pages is whole.
+  size_t taken(size_t size_bytes) const {
+    if (huge_page_bytes_ == 0 || size_bytes < huge_page_bytes_) return size_bytes;
+    return (size_bytes + huge_page_bytes_ - 1) / huge_page_bytes_ * huge_page_bytes_;
+  }
+
   Directory directory_;
   MediumKind kind_;
   Durability durability_;
+  size_t huge_page_bytes_;
   std::unique_ptr<Room> room_ = std::make_unique<Room>();
 };
 
@@ -166,8 +179,7 @@ Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durabi
   if (!opened.ok()) return opened.status();
   const auto facts = probe_medium(opened->path());
   if (!facts.ok()) return facts.status();
-  return std::unique_ptr<Medium>(
-      std::make_unique<FileMedium>(std::move(*opened), facts.value().kind, durability));
+  return std::unique_ptr<Medium>(std::make_unique<FileMedium>(std::move(*opened), facts.value(), durability));
 }
 
 void Medium::prefault(Region& region, size_t offset_bytes, size_t length_bytes) {

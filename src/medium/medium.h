@@ -22,6 +22,7 @@
 
 #include "base/memory_limits.h"
 #include "base/status.h"
+#include "medium/huge_pages.h"
 
 namespace pmio {
 
@@ -90,6 +91,9 @@ class Medium {
   // unsupported: the medium gains nothing by it.
   virtual Status vacate(std::string_view name);
   virtual Status reserve(std::string_view name);
+  // What the size of a large region is to be a multiple of, so that it consists of huge pages and nothing of
+  // the last one is lost; 0: there are none.
+  virtual size_t huge_page_bytes() const { return 0; }
   // What bounds the memory that regions take.
   virtual std::vector<MemoryLimit> limits() const { return {}; }
 
@@ -111,9 +115,10 @@ std::vector<MemoryLimit> limits_of(MediumKind kind, const std::string& directory
 // What statfs, the mount options and a probe by MAP_SYNC say of a directory. Nothing is created.
 struct MediumFacts {
   MediumKind kind;
-  std::string file_system;  // "tmpfs", "ext4", ...
-  uint64_t free_bytes;      // available to this user
-  bool map_sync;            // the DAX probe
+  std::string file_system;           // "tmpfs", "ext4", ...
+  uint64_t free_bytes;               // available to this user
+  bool map_sync;                     // the DAX probe
+  HugePages huge = HugePages::none;  // of a tmpfs
 };
 Result<MediumFacts> probe_medium(const std::string& directory);
 

@@ -61,6 +61,7 @@ Result<MediumFacts> probe_medium(const std::string& directory) {
   result.file_system = file_system_of(fd.get());
   result.free_bytes = static_cast<uint64_t>(facts.f_bavail) * static_cast<uint64_t>(facts.f_bsize);
   const bool in_memory = result.file_system == "tmpfs" || result.file_system == "ramfs";
+  if (result.file_system == "tmpfs") result.huge = huge_pages_of(fd.get());
   result.map_sync = !in_memory && maps_sync(fd.get());
   result.kind = in_memory ? MediumKind::tmpfs : result.map_sync ? MediumKind::dax : MediumKind::disk;
   return result;

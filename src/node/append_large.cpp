@@ -8,7 +8,7 @@ namespace pmio {
 
 // Room that is left in a segment, or a whole one that is free.
 bool Appender::has_warm_room() const {
-  if (open_ && owned_.back().segment->warm) return true;
+  if (open_ && owned_.back().segment->touched.front() > 0) return true;
   return file_.job->member->pool().has_warm();
 }
 

@@ -126,6 +126,7 @@ Status Appender::attach(SegmentPool::Segment* segment, uint32_t cell) {
     member.pool().release(segment);
     return writer.status();
   }
+  writer->touch_ahead(segment->touched);
   count(member.counters().segments_formatted);
   if (file_.mark.blank()) file_.drainer->note_before_first_write();
   show_cell({segment, *writer, cell});
@@ -187,7 +188,7 @@ void Appender::detach(size_t position) {
     control->evictions.fetch_add(1, std::memory_order_seq_cst);
     shared.salt.store(0, std::memory_order_release);
   }
-  gone.segment->warm = true;
+  gone.segment->touched = gone.writer.touched();
   count(file_.job->member->counters().segments_recycled);
   file_.job->member->pool().release(gone.segment);
 }

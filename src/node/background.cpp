@@ -6,6 +6,7 @@
 
 #include "base/biased_mutex.h"
 #include "base/clock.h"
+#include "base/idle_processor.h"
 #include "base/quiet_thread.h"
 #include "node/file_parts.h"
 #include "node/job_impl.h"
@@ -13,8 +14,9 @@
 namespace pmio {
 
 constexpr auto kTick = std::chrono::milliseconds(10);
-constexpr uint64_t kIdleNs = 40'000'000;      // a file that nobody appends to for so long is drained
-constexpr uint64_t kRetryNs = 1'000'000'000;  // after a failed drain
+constexpr uint64_t kIdleNs = 40'000'000;       // a file that nobody appends to for so long is drained
+constexpr uint64_t kUnwrittenNs = 20'000'000;  // a file that is written at once needs nothing ahead
+constexpr uint64_t kRetryNs = 1'000'000'000;   // after a failed drain
 
 Background::Background(Job::Impl& job) : job_(job), thread_([this] { loop(); }) {}
 
@@ -53,6 +55,11 @@ void Background::loop() {
   }
 }
 
+bool Background::has_else_to_do() {
+  std::lock_guard lock(mutex_);
+  return stop_ || woken_;
+}
+
 // How many of the files have a segment of this rank.
 static uint32_t with_segment(const std::vector<std::shared_ptr<File>>& files) {
   return static_cast<uint32_t>(std::count_if(files.begin(), files.end(), [](const auto& file) {
@@ -64,26 +71,41 @@ static uint32_t with_segment(const std::vector<std::shared_ptr<File>>& files) {
   }));
 }
 
+// How many whole segments to have ready.
+uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment) {
+  const SegmentPool& pool = job_.member->pool();
+  if (with_segment > 0) {
+    unwritten_ns_ = 0;
+    // The first segment of each file may never be full.
+    return pool.wanted_ahead(std::max(with_segment, tables + 1) - 1);
+  }
+  const uint64_t now = monotonic_ns();
+  if (unwritten_ns_ == 0) unwritten_ns_ = now;
+  return now - unwritten_ns_ >= kUnwrittenNs ? pool.wanted_at_first() : 0;
+}
+
 void Background::look() {
   const bool is_lost = job_.lost_log.look_now_and_then(monotonic_ns());
   if (is_lost) job_.lost_log.give_up();
   const bool is_short = job_.member->pool().with_memory() > 0 && job_.memory_watch.is_short(monotonic_ns());
   if (is_short) job_.shrink_log();
   auto open_now = job_.files.open_files();
-  if (open_now.empty()) return;
+  if (open_now.empty()) {
+    unwritten_ns_ = 0;
+    return;
+  }
   const auto tables =
       static_cast<uint32_t>(std::count_if(open_now.begin(), open_now.end(), [](const auto& file) {
         return file->parts().appender.has_table_only();
       }));
-  // The first segment of each file may never be full.
-  const uint32_t first = std::max(with_segment(open_now), tables + 1);
+  const uint32_t used_by_files = with_segment(open_now);
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = is_short || is_lost ? 0 : job_.member->pool().wanted_ahead(first - 1);
+  const uint32_t ahead = is_short || is_lost ? 0 : wanted_ahead(tables, used_by_files);
   while (job_.member->pool().free() < ahead && job_.files.recycle_resting()) {
   }
-  job_.member->pool().prefault(ahead);
+  job_.member->pool().prefault(ahead, [this] { return !has_else_to_do() && has_idle_processor(); });
   const uint32_t used = job_.member->pool().in_use(), resting = job_.files.resting_segments();
   const bool filling = is_short || is_lost || job_.member->pool().has_lacked_room() ||
                        (used - std::min(used, resting)) * 2 > job_.member->pool().limit();

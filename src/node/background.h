@@ -19,12 +19,15 @@ class Background {
 
  private:
   void loop();
+  bool has_else_to_do();
   void look();
+  uint32_t wanted_ahead(uint32_t tables, uint32_t with_segment);
   Job::Impl& job_;
   std::mutex mutex_;
   std::condition_variable condition_;
   bool stop_ = false;
   bool woken_ = false;
+  uint64_t unwritten_ns_ = 0;  // since then files are open, and none has a segment; 0: it is not so
   QuietThread thread_;
 };
 

@@ -267,6 +267,46 @@ def check_slurm_script(scratch):
         assert done.returncode == 0 and said in found and bool(said) == bool(found), (script, found)
 
 
+def check_slurm_tmpfs(scratch):
+    """contrib/slurm/pmio-tmpfs.sh: the user's tmpfs as a prolog; as an epilog it goes, unless a log is left."""
+    scratch.mkdir()
+    fake(scratch / "logger", 'echo "$@" >> "$SAID"')
+    fake(scratch / "recover", 'echo recovered >> "$SAID"')
+    job = scratch / "run" / "7"
+    env = {**os.environ, "PATH": f"{scratch}:{os.environ['PATH']}", "SAID": str(scratch / "said"),
+           "PMIO_TMPFS_ROOT": str(scratch / "run"), "PMIO_TMPFS_SIZE": "16m", "PMIO_RECOVER": str(scratch / "recover"),
+           "SLURM_JOB_ID": "7", "SLURM_JOB_UID": "65534"}  # fmt: skip
+
+    def call(context):
+        """What was said."""
+        (scratch / "said").write_text("")
+        script = places.ROOT / "contrib" / "slurm" / "pmio-tmpfs.sh"
+        done = subprocess.run([script], env={**env, "SLURM_SCRIPT_CONTEXT": context}, check=False, timeout=60)
+        assert done.returncode == 0, context
+        return (scratch / "said").read_text()
+
+    said = call("prolog_slurmd")
+    if not job.is_mount():
+        print(f"skipped: the tmpfs of a job, which cannot be mounted here: {said}")
+        assert os.geteuid() != 0 or "no tmpfs" in said, said
+        return
+    try:
+        facts = job.stat()
+        assert said == "" and (facts.st_uid, facts.st_mode & 0o777) == (65534, 0o700), (said, facts)
+        assert os.statvfs(job).f_blocks * os.statvfs(job).f_frsize == 16 << 20
+        assert call("prolog_slurmd") == "" and subprocess.run(["umount", job], check=False).returncode == 0
+        assert not job.is_mount() and call("prolog_slurmd") == ""  # mounted once; and again
+        (job / "job-1").mkdir()
+        said = call("epilog_slurmd")
+        assert job.is_mount() and (job / "job-1").exists() and "recovered" in said and "stays" in said, said
+        (job / "job-1").rmdir()
+        assert call("epilog_slurmd") == "recovered\n" and not job.exists()
+        assert call("epilog_slurmd") == ""
+    finally:
+        if job.is_mount():
+            subprocess.run(["umount", "-l", job], check=False)
+
+
 def check_many_jobs(command):
     """More dead jobs than a process may have open files by default."""
     for number in range(300):
@@ -310,6 +350,7 @@ def main():
         check_logout(command)
         check_many_jobs(command)
         check_slurm_script(scratch / "slurm")
+        check_slurm_tmpfs(scratch / "slurm-tmpfs")
         check_build_script(scratch / "build-script")
     return 0
 

@@ -119,5 +119,34 @@ TEST(NodePool, NoLogHasMoreSegmentsThanCanBeMapped) {
     EXPECT_EQ(SegmentPool(**medium, 0, capacity).limit(), kMaxSlots) << capacity;
 }
 
+// Ahead of a writer, in steps; a segment that is touched in part is taken before one that is not.
+TEST(NodePool, SegmentsAreTouchedAheadForAsLongAsItIsAllowed) {
+  const Scratch scratch;
+  auto medium = open_medium(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  SegmentPool pool(**medium, 0, 256 << 20);
+  EXPECT_EQ(pool.wanted_at_first(), 8u);  // an eighth of it
+  pool.prefault(2, [] { return false; });
+  EXPECT_EQ(pool.with_memory(), 0u);
+  static int steps;
+  steps = 2;
+  pool.prefault(2, [] { return steps-- > 0; });
+  ASSERT_EQ(pool.with_memory(), 2u);  // the first, which is small, and a part of another one
+  auto first = pool.acquire(), second = pool.acquire();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_TRUE(first.value()->touched.all());
+  EXPECT_GT(second.value()->touched.front(), 0u);
+  EXPECT_EQ(pool.with_memory(), 2u);
+  pool.release(*first);
+  pool.release(*second);
+  pool.prefault(2, [] { return true; });
+  EXPECT_EQ(pool.with_memory(), 3u);
+  for (int i = 0; i < 3; i++) {
+    auto next = pool.acquire();
+    ASSERT_TRUE(next.ok());
+    EXPECT_TRUE(next.value()->touched.all());
+  }
+}
+
 }  // namespace
 }  // namespace pmio
