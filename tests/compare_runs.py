@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one test program plain and under pmio and compares all that it leaves in its directory, byte for byte.
 
-Under pmio its data must go through the log, or not with --handed-on, and no log may be left behind.
+Under pmio its data must be written by pmio, or not with --handed-on, and no log may be left behind.
 
   compare_runs.py --mpi mpich-5.0.2 --program threads multiple
 """
@@ -31,7 +31,7 @@ def parse_options():
     command_line.add_ranks(parser)
     parser.add_argument("--program", required=True)
     parser.add_argument("arguments", nargs="*")
-    parser.add_argument("--handed-on", action="store_true", help="nothing is expected to go through the log")
+    parser.add_argument("--handed-on", action="store_true", help="pmio is expected to write nothing")
     parser.add_argument("--mode", default="log", help="auto: files that are expected to be small are not logged at first")
     parser.add_argument("--log-size", help="of a rank; default: pmio's")
     parser.add_argument("--descriptors", help="that a rank may have, as of ulimit -n")
@@ -70,7 +70,7 @@ def run(options, mpi, work, pmio):
 def is_as_expected(options, done, pmio):
     if done.verdict != "pass":
         return False
-    return not pmio or ((done.logged_bytes == 0) == options.handed_on and options.says in done.output)
+    return not pmio or ((done.written_bytes == 0) == options.handed_on and options.says in done.output)
 
 
 def main():
@@ -82,7 +82,7 @@ def main():
             done = run(options, mpi, scratch / name, pmio)
             if done.code == checks.SKIPPED:
                 checks.skip(f"{mpi.tag} cannot do {' '.join(options.arguments)}")
-            print(f"{name}: {done.verdict}, {done.logged_bytes} bytes through the log")
+            print(f"{name}: {done.verdict}, {done.written_bytes} bytes by pmio")
             if not is_as_expected(options, done, pmio):
                 print(done.output)
                 return 1

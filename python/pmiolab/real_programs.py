@@ -26,7 +26,7 @@ class Run:
     code: int | None  # None after a time-out
     output: str  # standard output and error of all ranks
     leftovers: list[str]  # names of the jobs that are left in the log directory
-    logged_bytes: int  # what went through the log; 0 unless statistics were asked for
+    written_bytes: int  # by pmio, through the log or straight to files; 0 unless statistics were asked for
 
     @property
     def passed(self) -> bool:
@@ -78,7 +78,7 @@ def run(
         process = processes.start([*command, *program], env, directory=directory)
         ended = processes.finish(process, timeout, GENTLE_SECONDS)
         leftovers = sorted(path.name for path in logs.glob("job-*"))
-        return Run(ended.code, ended.output, leftovers, _logged_bytes(logs))
+        return Run(ended.code, ended.output, leftovers, _written_bytes(logs))
 
 
 def run_or_end(
@@ -92,11 +92,11 @@ def run_or_end(
     if done.verdict != "pass":
         print(done.output)
         raise SystemExit(f"{name} {'under pmio' if pmio else 'plain'}: {done.verdict} {done.leftovers}")
-    if logs and pmio and not done.logged_bytes:
-        raise SystemExit(f"{name} under pmio: nothing went through the log")
+    if logs and pmio and not done.written_bytes:
+        raise SystemExit(f"{name} under pmio: pmio has written nothing")
     return done
 
 
-def _logged_bytes(logs: Path) -> int:
-    files = logs.glob("stats-*/rank-*.json")
-    return sum(json.loads(path.read_text())["counters"]["append_bytes"] for path in files)
+def _written_bytes(logs: Path) -> int:
+    counters = [json.loads(path.read_text())["counters"] for path in logs.glob("stats-*/rank-*.json")]
+    return sum(of["append_bytes"] + of["direct_bytes"] for of in counters)

@@ -94,7 +94,7 @@ def compare(mpi, binding, program, options, directory):
         run = real_programs.run(
             mpi, options.ranks, [str(binary), "data", "record"], directory=directory / kind, pmio=command
         )
-        logged = run.logged_bytes
+        logged = run.written_bytes
         if run.verdict != "pass":
             return f"{kind}: {run.verdict}\n{run.output[:2000]}", logged
     if different := differences(options.ranks, directory):

@@ -116,12 +116,12 @@ class Chooser:
         run = real_programs.run(mpi, 1, words, directory=self.scratch, timeout=60, statistics=statistics, **more)
         lines = [line for line in run.output.splitlines() if not line.startswith("pmio:")]
         told = [line for line in run.output.splitlines() if line.startswith("pmio: the program runs without the log")]
-        good = run.verdict == "pass" and lines == [expected] and run.logged_bytes == logged
+        good = run.verdict == "pass" and lines == [expected] and run.written_bytes == logged
         good = good and (says in told[0] if says and told else not says and not told)
         print(f"{mpi.tag}, {what}: {'as expected' if good else 'wrong'}")
         if not good:
             self.wrong.append(
-                f"{mpi.tag}, {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}\n  instead of {expected}"
+                f"{mpi.tag}, {what}: {run.verdict}, {run.written_bytes} bytes logged\n{run.output}\n  instead of {expected}"
             )
 
     def check(self, mpi):
@@ -165,11 +165,11 @@ class Chooser:
             run = self.run_mixed(mpi, words, timeout=60)
             # The launcher may mix the ranks' lines.
             expected = sorted(f"{mpi.runtime.name}none" + f"|./{mpi.tag}\n" * 2)
-            good = run.verdict == "pass" and sorted(run.output) == expected and run.logged_bytes == 0
+            good = run.verdict == "pass" and sorted(run.output) == expected and run.written_bytes == 0
             print(f"{mpi.tag}, a rank {what}: {'as expected' if good else 'wrong'}")
             if not good:
                 self.wrong.append(
-                    f"{mpi.tag}, a rank {what}: {run.verdict}, {run.logged_bytes} bytes logged\n{run.output}"
+                    f"{mpi.tag}, a rank {what}: {run.verdict}, {run.written_bytes} bytes logged\n{run.output}"
                 )
 
     def check_waiting(self, mpi):

@@ -115,15 +115,15 @@ def hint_complaint(plain, under):
 
 
 def run_program(mpi, binary, options, directory, pmio):
-    """How many bytes it logged."""
+    """How many bytes pmio wrote of it."""
     directory.mkdir()
     return real_programs.run_or_end(
         binary.name, mpi, options.ranks, [binary], directory=directory, pmio=pmio
-    ).logged_bytes
+    ).written_bytes
 
 
 def compare(client, mpi, program, options, scratch):
-    """{file: verdict}, bytes stored, bytes logged."""
+    """{file: verdict}, bytes stored, bytes that pmio wrote."""
     binary = scratch / program
     flags = library_flags(client, mpi)
     subprocess.run([mpi.mpicc, "-O1", str(SOURCES / f"{program}.c"), "-o", str(binary), *flags], check=True)
@@ -150,7 +150,7 @@ def main():
         for program in client.programs:
             verdicts, stored, logged = compare(client, mpi, program, options, scratch)
             results.update(verdicts)
-            print(f"{program}: {stored} bytes of data, {logged} bytes logged")
+            print(f"{program}: {stored} bytes of data, {logged} bytes by pmio")
             if logged < stored and not options.plain_only:
                 unlogged.append(program)
     tables.print_table(("file", "plain and pmio"), results.items())
@@ -158,7 +158,7 @@ def main():
         return 0 if set(results.values()) <= {"identical", "equal"} else 1
     client_records.write_client(options.build, options.client, mpi, results)
     for program in unlogged:
-        print(f"{program}: not all of its data went through the log")
+        print(f"{program}: pmio has not written all of its data")
     return 1 if unlogged or set(results.values()) - {"identical", "equal"} else 0
 
 

@@ -29,7 +29,7 @@ file.
 `tests/programs/clients_page.py write` writes this page; CTest's `programs.clients_page` fails when
 it is out of date.
 
-Each program runs plain and under pmio and reads back what it wrote. The data went through the log,
+Each program runs plain and under pmio and reads back what it wrote. pmio wrote all of the data,
 and the hints that the library tells are those of the plain run and pmio's own.
 
 - *identical*: its file is the same byte for byte.

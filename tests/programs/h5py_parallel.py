@@ -18,7 +18,7 @@ def write(mpi, ranks, path, pmio):
     command = [places.SYSTEM_PYTHON, WRITER, path.name]
     return real_programs.run_or_end(
         "h5py", mpi, ranks, command, directory=path.parent, pmio=pmio, timeout=200, logs=True
-    ).logged_bytes
+    ).written_bytes
 
 
 def main():

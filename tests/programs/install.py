@@ -186,7 +186,7 @@ def check_site_file(mpi, prefix, scratch, pmio):
         run = real_programs.run(
             mpi, 2, [str(scratch / "plain")], directory=scratch, pmio=pmio, timeout=60, statistics=True
         )
-        assert run.passed and run.logged_bytes == logged, f"{text}: {run.logged_bytes} bytes logged, {run.output}"
+        assert run.passed and run.written_bytes == logged, f"{text}: {run.written_bytes} bytes logged, {run.output}"
         assert run.output.count(f"{site}:2: ") == (text == "nonsense"), run.output
     overridden = real_programs.run(
         mpi,
@@ -198,7 +198,7 @@ def check_site_file(mpi, prefix, scratch, pmio):
         statistics=True,
         wrapper=["env", f"PMIO_CONFIG={scratch / 'none.conf'}"],
     )
-    assert overridden.passed and overridden.logged_bytes == both and "none.conf" in overridden.output, overridden.output
+    assert overridden.passed and overridden.written_bytes == both and "none.conf" in overridden.output, overridden.output
     shutil.rmtree(site.parent)
     return "counts in the prefix"
 
