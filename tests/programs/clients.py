@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: the files are the same, and the data went
-through the log.
+"""Libraries above MPI-IO, and I/O kernels, plain and under pmio: the files are the same, and pmio
+wrote the data.
 
 What the programs read back is right, and the hints that they report are the same except pmio's own. The
 programs are in clients/, see client.h. The result of each case is kept in the build directory for
