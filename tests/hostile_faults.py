@@ -133,6 +133,24 @@ class Faults(checks.Checks):
         self.write(target, logs, "env -u LD_PRELOAD kill -9 $PPID", PMIO_BACKGROUND="off", **settings)
         return target, logs
 
+    def closed_in_background(self):
+        """What pmio_close=background leaves: a drain that fails, and a job that is killed behind the close."""
+        for case, name, faults in (
+            ("fail", "failing", {"FAULTS": f"pwrite:EDQUOT:/data/failing:{ALWAYS}", "FAULTS_CALLER": "libpmio"}),
+            ("crash", "crashed", {"PMIO_MAX_AGE": "off", "FAULTS": f"pwrite:EIO:/data/crashed:{ALWAYS}",
+                                  "FAULTS_CALLER": "libpmio"}),
+        ):  # fmt: skip
+            target, logs = self.fresh()
+            target = target.parent / name
+            code, output = self.job("background_close", [target.parent, case], logs, **faults)
+            told = "class: quota" in output and str(logs) in output if case == "fail" else code != 0
+            self.check(f"background close, {case}: the program learns of it", told, output)
+            code, output = self.pmio("wait", "--dir", logs, "--timeout", "0", target)
+            self.check(f"background close, {case}: wait names recover", code == 1 and "pmio recover" in output, output)
+            self.pmio("recover", "--dir", logs)
+            code, output = self.pmio("wait", "--dir", logs, target)
+            self.check(f"background close, {case}: complete after recover", code == 0, output)
+
     def changed_after_the_crash(self):
         target, logs = self.killed_job()
         target.write_bytes(b"by somebody else")
@@ -213,6 +231,7 @@ def main():
             faults.failing_settle,
             faults.passing_faults,
             faults.target_taken_away,
+            faults.closed_in_background,
             faults.changed_after_the_crash,
             faults.deleted_before_the_crash,
             faults.moved_and_back,
