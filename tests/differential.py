@@ -18,7 +18,7 @@ from pathlib import Path
 from pmiolab import command_line, differential, places
 
 
-def random_settings(seed, torture, logs):
+def random_settings(seed, torture, logs, modes):
     """pmio's settings for a launch; torture: logs that are always too small."""
     chooser = random.Random(seed)
     sizes = ["1M", "2M", "4M"] if torture else ["16M", "16M", "24M", "64M", "256M"]
@@ -26,7 +26,7 @@ def random_settings(seed, torture, logs):
         "PMIO_DIR": str(logs),
         "PMIO_LOG_SIZE": chooser.choice(sizes),
         "PMIO_BACKGROUND": chooser.choice(["on", "on", "off"]),
-        "PMIO_MODE": chooser.choice(["log", "log", "auto"]),
+        "PMIO_MODE": chooser.choice(modes),
         "PMIO_DIRECT_FROM": chooser.choice(["auto", "off", "64", "1K", "16K"]),
         "PMIO_CLOSE": chooser.choice(["complete", "background"]),
     }
@@ -47,7 +47,9 @@ def compare_batch(reference, subject, options, first, count):
     """The complaints about `count` seeds from the first on, which run in one launch."""
     expected = differential.reference_records(reference, first, count)
     logs = Path(tempfile.mkdtemp(prefix="pmio-differential-", dir=places.memory()))
-    settings = random_settings(first, options.torture, logs) if subject.pmio else {}
+    # By `auto` the library has small files, and only the reference's is known to be right.
+    modes = ["log", "log", "auto"] if subject.mpi.tag == reference.mpi.tag else ["log"]
+    settings = random_settings(first, options.torture, logs, modes) if subject.pmio else {}
     found, trouble = subject.run(first, count, settings, options.keep)
     complaints = []
     for seed in range(first, first + count):
