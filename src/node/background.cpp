@@ -71,13 +71,26 @@ static uint32_t with_segment(const std::vector<std::shared_ptr<File>>& files) {
   }));
 }
 
+// Whether the first bytes for the log may be still to come: of a file that is only read there are none, and
+// one of large pieces does not need it.
+static bool may_be_logged(const std::vector<std::shared_ptr<File>>& files) {
+  return std::any_of(files.begin(), files.end(), [](const auto& file) {
+    const FileParts& parts = file->parts();
+    return !parts.shared.only_read.load(std::memory_order_relaxed) && !parts.large_pieces.any_written();
+  });
+}
+
 // How many whole segments to have ready.
-uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment) {
+uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment, bool may_be_logged) {
   const SegmentPool& pool = job_.member->pool();
   if (with_segment > 0) {
     unwritten_ns_ = 0;
     // The first segment of each file may never be full.
     return pool.wanted_ahead(std::max(with_segment, tables + 1) - 1);
+  }
+  if (!may_be_logged) {
+    unwritten_ns_ = 0;
+    return 0;
   }
   const uint64_t now = monotonic_ns();
   if (unwritten_ns_ == 0) unwritten_ns_ = now;
@@ -99,10 +112,11 @@ void Background::look() {
         return file->parts().appender.has_table_only();
       }));
   const uint32_t used_by_files = with_segment(open_now);
+  const bool unwritten = may_be_logged(open_now);
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = is_short || is_lost ? 0 : wanted_ahead(tables, used_by_files);
+  const uint32_t ahead = is_short || is_lost ? 0 : wanted_ahead(tables, used_by_files, unwritten);
   while (job_.member->pool().free() < ahead && job_.files.recycle_resting()) {
   }
   job_.member->pool().prefault(ahead, [this] { return !has_else_to_do() && has_idle_processor(); });

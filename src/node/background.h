@@ -21,7 +21,7 @@ class Background {
   void loop();
   bool has_else_to_do();
   void look();
-  uint32_t wanted_ahead(uint32_t tables, uint32_t with_segment);
+  uint32_t wanted_ahead(uint32_t tables, uint32_t with_segment, bool may_be_logged);
   Job::Impl& job_;
   std::mutex mutex_;
   std::condition_variable condition_;

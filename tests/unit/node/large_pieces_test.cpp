@@ -7,6 +7,7 @@
 
 #include "node/control.h"
 #include "node/file_parts.h"
+#include "node/job_impl.h"
 #include "support/node_fixture.h"
 #include "support/recover_all.h"
 #include "support/target_writes.h"
@@ -151,6 +152,24 @@ TEST_F(WithLargePieces, TellOfAnErrorThatTheFileSystemTellsAtAClose) {
     EXPECT_EQ(file().flush().code(), Code::io);
     EXPECT_TRUE(file(1).flush().ok());
   }
+  expect_file();
+}
+
+// Nor is any touched ahead of what will not come; nor for a file that is only read.
+TEST_F(WithLargePieces, TouchNoLogAhead) {
+  constexpr useconds_t kLonger = 150'000;  // than a file may be open without being written
+  open(1, true);
+  write(0, kLarge, 'L');
+  usleep(kLonger);
+  const SegmentPool& pool = file().parts().shared.job->member->pool();
+  EXPECT_FALSE(pool.has_warm());
+  ASSERT_TRUE(file().release().ok());
+  Job::OpenOptions read_only;
+  read_only.path = path;
+  read_only.read_only = true;
+  all[0].file = *all[0].job->open(read_only);
+  usleep(kLonger);
+  EXPECT_FALSE(pool.has_warm());
   expect_file();
 }
 
