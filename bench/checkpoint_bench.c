@@ -25,12 +25,6 @@ struct bench {
   double compute_s, io[MOST], computed[MOST];
 };
 
-static double slowest(double seconds) {
-  double most = 0;
-  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return most;
-}
-
 static void work(long units) {
   static volatile double result;
   double x = 1;
@@ -72,13 +66,6 @@ static void print_times(const char* name, const double* times, int count) {
   printf("], ");
 }
 
-static void add_hint(struct bench* b, char* text) {
-  char* value = strchr(text, '=');
-  if (!value) fail("a hint is KEY=VALUE");
-  *value = 0;
-  MPI_Info_set(b->access.info, text, value + 1);
-}
-
 static void parse(struct bench* b, int argc, char** argv) {
   for (int i = 1; i < argc; i++) {
     const char* option = argv[i];
@@ -97,7 +84,7 @@ static void parse(struct bench* b, int argc, char** argv) {
     else if (strcmp(option, "--compute") == 0)
       b->compute_s = atof(argv[++i]);
     else if (strcmp(option, "--hint") == 0)
-      add_hint(b, argv[++i]);
+      add_hint(b->access.info, argv[++i]);
     else
       fail("unknown option");
   }

@@ -43,12 +43,6 @@ struct times {
   double open, write, read, close;
 };
 
-static double slowest(double seconds) {
-  double most = 0;
-  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return most;
-}
-
 static int next_rank(const struct bench* b) {
   const int rank = b->pattern.rank, first = rank / b->group * b->group;
   return first + (rank - first + 1) % b->group;
@@ -168,15 +162,6 @@ static struct times copy_once(const struct bench* b) {
   return t;
 }
 
-static void add_hint(struct bench* b, const char* text) {
-  char key[256];
-  const char* value = strchr(text, '=');
-  if (!value || (size_t)(value - text) >= sizeof key) fail("a hint is KEY=VALUE");
-  memcpy(key, text, (size_t)(value - text));
-  key[value - text] = 0;
-  MPI_Info_set(b->access.info, key, value + 1);
-}
-
 static void check_options(struct bench* b) {
   struct strided* s = &b->pattern;
   if (!b->path || s->block_bytes <= 0 || s->blocks_per_call <= 0 ||
@@ -218,7 +203,7 @@ static void parse(struct bench* b, int argc, char** argv) {
     else if (strcmp(option, "--bytes") == 0)
       b->pattern.rank_bytes = atoll(argv[++i]);
     else if (strcmp(option, "--hint") == 0)
-      add_hint(b, argv[++i]);
+      add_hint(b->access.info, argv[++i]);
     else
       fail("unknown option");
   }

@@ -1,12 +1,15 @@
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "strided.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 void fail(const char* what) {
-  fprintf(stderr, "mpiio_bench: %s\n", what);
+  fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
   MPI_Abort(MPI_COMM_WORLD, 1);
   _exit(1); /* MPICH's may return */
 }
@@ -16,8 +19,23 @@ void must(int error, const char* what) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(error, text, &length);
-  fprintf(stderr, "mpiio_bench: %s\n", text);
+  fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
   fail(what);
+}
+
+double slowest(double seconds) {
+  double most = 0;
+  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return most;
+}
+
+void add_hint(MPI_Info info, const char* text) {
+  char key[256];
+  const char* value = strchr(text, '=');
+  if (!value || (size_t)(value - text) >= sizeof key) fail("a hint is KEY=VALUE");
+  memcpy(key, text, (size_t)(value - text));
+  key[value - text] = 0;
+  MPI_Info_set(info, key, value + 1);
 }
 
 MPI_Offset call_bytes(const struct strided* s) { return s->block_bytes * s->blocks_per_call; }

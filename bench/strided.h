@@ -17,6 +17,10 @@ struct strided {
 
 void fail(const char* what);
 void must(int error, const char* what);
+/* Of all ranks. Collective. */
+double slowest(double seconds);
+/* text: KEY=VALUE. */
+void add_hint(MPI_Info info, const char* text);
 
 MPI_Offset call_bytes(const struct strided* s);
 MPI_Offset calls(const struct strided* s);
