@@ -21,30 +21,12 @@ constexpr uint64_t kRetryNs = 1'000'000'000;   // after a failed drain
 Background::Background(Job::Impl& job) : job_(job), thread_([this] { loop(); }) {}
 
 Background::~Background() {
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  condition_.notify_one();
+  wake_up_.stop();
   thread_.join();
 }
 
-void Background::wake() {
-  {
-    std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  condition_.notify_one();
-}
-
 void Background::loop() {
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      condition_.wait_for(lock, kTick, [this] { return stop_ || woken_; });
-      if (stop_) return;
-      woken_ = false;
-    }
+  while (wake_up_.wait_for(kTick)) {
     BiasedMutex::prepare();  // not before the first look: a job that is over by then would wait for it
     try {
       if (job_.ending.is_asked()) job_.ending.serve();
@@ -53,11 +35,6 @@ void Background::loop() {
       // Whoever closes the file tells of it.
     }
   }
-}
-
-bool Background::has_else_to_do() {
-  std::lock_guard lock(mutex_);
-  return stop_ || woken_;
 }
 
 // How many of the files have a segment of this rank.
@@ -119,7 +96,7 @@ void Background::look() {
   const uint32_t ahead = is_short || is_lost ? 0 : wanted_ahead(tables, used_by_files, unwritten);
   while (job_.member->pool().free() < ahead && job_.files.recycle_resting()) {
   }
-  job_.member->pool().prefault(ahead, [this] { return !has_else_to_do() && has_idle_processor(); });
+  job_.member->pool().prefault(ahead, [this] { return !wake_up_.is_due() && has_idle_processor(); });
   const uint32_t used = job_.member->pool().in_use(), resting = job_.files.resting_segments();
   const bool filling = is_short || is_lost || job_.member->pool().has_lacked_room() ||
                        (used - std::min(used, resting)) * 2 > job_.member->pool().limit();

@@ -2,10 +2,8 @@
 // program does something else. It makes no MPI call, blocks all signals, and sleeps otherwise.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-
 #include "base/quiet_thread.h"
+#include "base/wake_up.h"
 #include "node/job.h"
 
 namespace pmio {
@@ -15,18 +13,14 @@ class Background {
   explicit Background(Job::Impl& job);
   ~Background();  // joins
   // A segment has been taken, or a file opened: look at once.
-  void wake();
+  void wake() { wake_up_.wake(); }
 
  private:
   void loop();
-  bool has_else_to_do();
   void look();
   uint32_t wanted_ahead(uint32_t tables, uint32_t with_segment, bool may_be_logged);
   Job::Impl& job_;
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool stop_ = false;
-  bool woken_ = false;
+  WakeUp wake_up_;
   uint64_t unwritten_ns_ = 0;  // since then files are open, and none has a segment; 0: it is not so
   QuietThread thread_;
 };

@@ -19,39 +19,16 @@ constexpr std::chrono::seconds kRetry{1};  // after a failed drain
 CatchUp::CatchUp(Job::Impl& job) : job_(job), thread_([this] { loop(); }) {}
 
 CatchUp::~CatchUp() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  condition_.notify_one();
+  wake_up_.stop();
   thread_.join();
-}
-
-void CatchUp::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  condition_.notify_one();
-}
-
-bool CatchUp::is_stopped() {
-  const std::lock_guard lock(mutex_);
-  return stop_;
 }
 
 void CatchUp::loop() {
   // On Linux of this thread alone.
   const int nice = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice + kNicer);
-  for (bool complete = true;;) {
-    {
-      std::unique_lock lock(mutex_);
-      const auto is_due = [this] { return stop_ || woken_; };
-      complete ? condition_.wait(lock, is_due) : (void)condition_.wait_for(lock, kRetry, is_due);
-      if (stop_) return;
-      woken_ = false;
-    }
+  bool complete = true;
+  while (complete ? wake_up_.wait() : wake_up_.wait_for(kRetry)) {
     try {
       complete = complete_all();
     } catch (const std::bad_alloc&) {
@@ -64,7 +41,7 @@ void CatchUp::loop() {
 bool CatchUp::complete_all() {
   bool complete = true;
   for (const auto& file : job_.files.lagging()) {
-    if (is_stopped()) return true;
+    if (wake_up_.is_stopped()) return true;
     const Status status = job_.files.complete(file);
     if (status.ok()) continue;
     complete = false;

@@ -3,10 +3,8 @@
 // more, and runs at a lower priority than the program. It makes no MPI call, and blocks all signals.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-
 #include "base/quiet_thread.h"
+#include "base/wake_up.h"
 #include "node/job.h"
 
 namespace pmio {
@@ -17,17 +15,13 @@ class CatchUp {
   explicit CatchUp(Job::Impl& job);
   ~CatchUp();  // joins; what still lags does so on
   // A file lags from now on.
-  void wake();
+  void wake() { wake_up_.wake(); }
 
  private:
   void loop();
-  bool is_stopped();
   bool complete_all();
   Job::Impl& job_;
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool stop_ = false;
-  bool woken_ = false;
+  WakeUp wake_up_;
   QuietThread thread_;
 };
 
