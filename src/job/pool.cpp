@@ -30,13 +30,12 @@ static bool lacks_resource(const Status& status) {
 
 size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes,
                                          uint64_t huge_page_bytes) {
-  if (huge_page_bytes != 0 && capacity_bytes / kFewestOfHugePages >= huge_page_bytes &&
-      largest_bytes >= huge_page_bytes) {
-    const size_t wish = std::min(capacity_bytes / 64, largest_bytes) / huge_page_bytes * huge_page_bytes;
-    return std::clamp<size_t>(wish, huge_page_bytes, kLargestSegment);
-  }
-  const size_t wish = std::min(capacity_bytes / 64, largest_bytes) / kSegmentUnit * kSegmentUnit;
-  return std::clamp<size_t>(wish, kMinSegmentBytes, kLargestSegment);
+  const bool of_huge_pages = huge_page_bytes != 0 && largest_bytes >= huge_page_bytes &&
+                             capacity_bytes / kFewestOfHugePages >= huge_page_bytes;
+  const uint64_t unit = of_huge_pages ? huge_page_bytes : kSegmentUnit;
+  const uint64_t least = of_huge_pages ? huge_page_bytes : kMinSegmentBytes;
+  const uint64_t wish = std::min(capacity_bytes / 64, largest_bytes) / unit * unit;
+  return std::clamp<uint64_t>(wish, least, kLargestSegment);
 }
 
 std::string SegmentPool::segment_name(uint32_t rank, uint32_t slot) {

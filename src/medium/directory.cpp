@@ -13,10 +13,7 @@
 #include <memory>
 
 #include "base/memory_limits.h"
-
-#ifndef MADV_POPULATE_WRITE  // Linux 5.14
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "medium/populate.h"
 
 namespace pmio {
 

@@ -11,11 +11,8 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "medium/directory.h"
+#include "medium/populate.h"
 #include "medium/regions.h"
-
-#ifndef MADV_POPULATE_WRITE  // Linux 5.14
-#define MADV_POPULATE_WRITE 23
-#endif
 
 namespace pmio {
 

@@ -51,10 +51,7 @@ void Appender::tally_large(uint64_t bytes, const LargeBytes& large, CallNumber c
   past_log_.bytes += large.bytes;
   count(all.direct_bytes, large.bytes);
   count(all.direct_ns, large.ns);
-  if (call.open == 0 || call.independent || call.goes_on || owned_.empty()) return;
-  const uint32_t entry = call.open - 1;
-  if ((declared_ >> entry & 1) == 0) return;
-  owned_.back().writer.advance_open(entry, call.number);
+  if (call.open == 0 || call.independent || call.goes_on || !advance_table(call)) return;
   // Only evidence of what was acknowledged: if it cannot be stored, nothing is lost.
   (void)owned_.back().writer.fence();
 }

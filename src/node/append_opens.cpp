@@ -48,17 +48,19 @@ void Appender::interrupted(CallNumber call) {
   file_.cell->opens[call.open - 1].progress.store(progress_of(finished, true), std::memory_order_relaxed);
 }
 
+bool Appender::advance_table(CallNumber call) {
+  PMIO_ASSERT(call.open != 0);
+  const uint32_t entry = call.open - 1;
+  if (owned_.empty() || (declared_ >> entry & 1) == 0) return false;
+  owned_.back().writer.advance_open(entry, call.number);
+  return true;
+}
+
 void Appender::note_empty_call(CallNumber call) {
   std::lock_guard lock(mutex);
   if (call.open == 0) return;
   finished(call);
-  const uint32_t entry = call.open - 1;
-  if (!owned_.empty() && (declared_ >> entry & 1) != 0) {
-    owned_.back().writer.advance_open(entry, call.number);
-  } else if (!attach_for_table()) {
-    return;
-  }
-  (void)owned_.back().writer.fence();
+  if (advance_table(call) || attach_for_table()) (void)owned_.back().writer.fence();
 }
 
 bool Appender::has_table_only() const {

@@ -141,6 +141,8 @@ class Appender {
   static void note_begin(SegmentCell& segment, uint64_t begin);
   void declare(uint32_t entry);  // in the last segment's open table
   void declare_all();
+  // Says in the last segment's open table that the call is over. False: the open is not declared there.
+  bool advance_table(CallNumber call);
   bool attach_for_table();  // false: there is no free segment
   bool has_warm_room() const;
   Status append_large(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call, bool* written);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "medium/populate.h"
 #include "node/lost_log.h"
 #include "node/round_runs.h"
 
@@ -17,7 +18,6 @@ namespace pmio {
 
 constexpr uint64_t kDirectBytes =
     32 << 10;  // pieces of this size on average are written straight from the logs
-constexpr useconds_t kPollMicroseconds = 50;
 constexpr uint64_t kPatienceNs = 10'000'000'000;  // of a process that cannot drain itself
 
 struct Drainer::Work {

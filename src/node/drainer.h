@@ -81,6 +81,7 @@ class Drainer {
   bool is_worth_another_try(const Status& failure, bool knew) const;
 
  private:
+  static constexpr unsigned kPollMicroseconds = 50;
   struct Work;  // the round as this process sees it
   Status lead(bool write);
   void settle_mark(bool ahead);

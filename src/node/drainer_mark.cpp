@@ -7,8 +7,6 @@
 
 namespace pmio {
 
-constexpr useconds_t kPollMicroseconds = 50;
-
 // Who has written it may write it again, between our bytes and while they are written.
 void Drainer::look_for_others() {
   FileControl& control = *parts_.control;

@@ -28,15 +28,15 @@ void LargePieces::set(const DirectFrom& from) {
   least_bytes_.store(std::min(allowed.warm, allowed.cold), std::memory_order_relaxed);
 }
 
-// The cells tell it of whole segments, which is enough for most programs; else the records do.
-Status LargePieces::look_up(const Vector& where, Held* held) {
-  *held =
+// The cells tell it of whole segments, which is enough for most programs; else the records do. Bytes that
+// cannot be looked up cannot be read or drained either: who does that tells of it.
+Held LargePieces::held(const Vector& where) {
+  const Held by_cells =
       held_by_cells(*file_.control, static_cast<uint64_t>(where.offset), static_cast<uint64_t>(where.end()));
-  if (*held != Held::undrained) return {};
-  bool undrained = false;
-  PMIO_TRY(reader_.holds_undrained(where, &undrained));
-  if (!undrained) *held = Held::drained;
-  return {};
+  if (by_cells != Held::undrained) return by_cells;
+  bool undrained = true;
+  const Status status = reader_.holds_undrained(where, &undrained);
+  return status.ok() && !undrained ? Held::drained : Held::undrained;
 }
 
 Status LargePieces::write(const Vector& where, PatternCursor& memory, const std::byte* buffer,
@@ -47,10 +47,9 @@ Status LargePieces::write(const Vector& where, PatternCursor& memory, const std:
   if (job.member->is_past_log() || job.lost_log.is_known(*file_.control)) return {};
   if (!expected_) file_.drainer->expect_large_writes();
   expected_ = true;
-  Held held = Held::undrained;
-  // Bytes that cannot be looked up cannot be read or drained either: who does that tells of it.
-  if (!look_up(where, &held).ok() || held == Held::undrained) return {};
-  if (held == Held::drained) {
+  const Held held_now = held(where);
+  if (held_now == Held::undrained) return {};
+  if (held_now == Held::drained) {
     const RobustLock lock(file_.control->index_mutex);
     conceal_all(*file_.control);
   }

@@ -43,7 +43,7 @@ class LargePieces {
   Status write(const Vector& where, PatternCursor& memory, const std::byte* buffer, bool* written);
 
  private:
-  Status look_up(const Vector& where, Held* held);
+  Held held(const Vector& where);
 
   SharedFile& file_;
   LogReader& reader_;

@@ -47,6 +47,17 @@ class WithLargePieces : public testing::Test {
     ASSERT_EQ(contents(path), oracle.bytes);
   }
 
+  void in_a_job_that_dies(const std::function<void()>& body) {
+    const pid_t child = fork();
+    if (child == 0) {
+      body();
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+
   Scratch scratch;
   std::string path;
   std::vector<Rank> all;
@@ -188,19 +199,14 @@ TEST_F(WithLargePieces, AreNotReadAndWrittenBackByARound) {
 
 // Recovery compares the file with what the job left: a piece that came behind the last round is the job's.
 TEST_F(WithLargePieces, AreNoChangeByOthersForRecovery) {
-  const pid_t child = fork();
-  if (child == 0) {
+  in_a_job_that_dies([this] {
     open(1);
     write(8 * kLarge, 100, 's');
-    if (!file().drain().ok()) _exit(1);
+    ASSERT_TRUE(file().drain().ok());
     write(9 * kLarge, 100, 't');
     usleep(20'000);  // than the clock of the file system has ticks
     write(0, kLarge, 'L');
-    _exit(HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_EQ(status, 0);
+  });
   recover_all(scratch);
   const auto bytes = contents(path);
   ASSERT_EQ(bytes.size(), 9 * kLarge + 100);
@@ -211,25 +217,20 @@ TEST_F(WithLargePieces, AreNoChangeByOthersForRecovery) {
 
 // Nothing tells where a piece of a later call went.
 TEST_F(WithLargePieces, AreToldOfByTheConsistentCut) {
-  const pid_t child = fork();
-  if (child == 0) {
+  in_a_job_that_dies([this] {
     open(2);
     const std::vector<std::byte> small(100, std::byte{'s'}), large(kLarge, std::byte{'L'});
     const uint32_t opens[] = {file(0).add_open(7, 2, 0), file(1).add_open(7, 2, 1)};
     const auto write = [&](uint32_t rank, uint64_t offset, const std::vector<std::byte>& data,
                            uint32_t call) {
-      if (!file(rank).append(offset, data.data(), data.size(), {opens[rank], call, false}).ok()) _exit(1);
+      ASSERT_TRUE(file(rank).append(offset, data.data(), data.size(), {opens[rank], call, false}).ok());
     };
     write(0, 0, small, 1);
     write(1, kLarge, large, 1);
     write(1, 100, small, 2);
     write(0, 2 * kLarge, large, 2);
     write(0, 3 * kLarge, large, 3);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_EQ(status, 0);
+  });
   RecoverOptions options;
   options.directory = scratch.log_;
   options.consistent = true;
