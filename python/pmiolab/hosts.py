@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,9 @@ class Bed:
 
     def __init__(self) -> None:
         self.name = f"test{os.getpid()}"
-        self.namespaces: set[int] = set()  # inode numbers
-        self.loops: set[str] = set()  # inode numbers of the files behind loop devices
+        # By inode number, open: as long as they are, nothing else gets that number.
+        self.namespaces: dict[int, int] = {}
+        self.images: dict[int, int] = {}  # the files behind loop devices
 
     def command(self, *words: object) -> list[object]:
         """The words of a command of testbed/testbed."""
@@ -54,16 +55,20 @@ class Bed:
         """Takes it down; the list of what it left."""
         self.remember()
         self.must("down")
-        return [*self._left()]
+        try:
+            return [*self._left()]
+        finally:
+            for descriptor in [*self.namespaces.values(), *self.images.values()]:
+                os.close(descriptor)
+            self.namespaces, self.images = {}, {}
 
     def remember(self) -> None:
         """Notes what identifies its parts: once it is down they have other names, or none."""
-        names = network.namespaces(self.name)
-        self.namespaces |= {os.stat(f"/run/netns/{name}").st_ino for name in names}
+        _hold(self.namespaces, [Path("/run/netns") / name for name in network.namespaces(self.name)])
         with contextlib.suppress(TestbedError):
             settings = load(self.name)
-            images = [image.stat() for name in settings.hosts for image in settings.disk(name).glob("*.img")]
-            self.loops |= {str(image.st_ino) for image in images}
+            for host in settings.hosts:
+                _hold(self.images, settings.disk(host).glob("*.img"))
 
     def _left(self) -> Iterator[str]:
         yield from network.namespaces(self.name)
@@ -76,16 +81,20 @@ class Bed:
         backing = subprocess.run(
             ["losetup", "--list", "--noheadings", "--output", "BACK-INO"], capture_output=True, text=True, check=True
         )
-        yield from (f"loop device on inode {inode}" for inode in self.loops & set(backing.stdout.split()))
-        # A namespace of another testbed may have the number of one that is gone by now.
-        others = set()
-        for namespace in Path("/run/netns").glob("*"):
-            with contextlib.suppress(OSError):
-                others.add(namespace.stat().st_ino)
+        looped = set(backing.stdout.split())
+        yield from (f"loop device on inode {inode}" for inode in self.images if str(inode) in looped)
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if os.stat(process / "ns" / "net").st_ino in self.namespaces - others:
+                if os.stat(process / "ns" / "net").st_ino in self.namespaces:
                     yield f"process {process.name}: {(process / 'cmdline').read_text()}"
+
+
+def _hold(held: dict[int, int], paths: Iterable[Path]) -> None:
+    """Opens those that are not held yet; a descriptor by inode number."""
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if held.setdefault(os.fstat(descriptor).st_ino, descriptor) != descriptor:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
