@@ -87,6 +87,21 @@ def kill_up(complaints):
         expect(complaints, f"what is left of an up that was killed after {seconds} s", left, [])
 
 
+def numbers_of_others(complaints):
+    """A network namespace that somebody makes while a testbed goes away is not taken for the testbed's."""
+    bed = hosts.Bed()
+    bed.must("up")
+    bed.remember()
+    bed.must("down")
+    others = [processes.start(["unshare", "-n", "sleep", "60"], dict(os.environ)) for _ in range(100)]
+    time.sleep(1)
+    left = bed.down()
+    for other in others:
+        other.kill()
+        other.wait()
+    expect(complaints, "what is left of a testbed, beside others' namespaces", left, [])
+
+
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
     complaints = []
@@ -94,6 +109,7 @@ def main():
         for part in (crash_compute_host, fail_servers, limit_rate):
             part(bed, complaints)
     kill_up(complaints)
+    numbers_of_others(complaints)
     return checks.conclude(complaints, "the testbed does what it says, and leaves nothing")
 
 
