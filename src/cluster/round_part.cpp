@@ -267,7 +267,7 @@ Result<RoundPart::Changed> RoundPart::read_changed(uint64_t file, MessageReader 
 
 Status RoundPart::stop_serving(uint64_t file, MessageReader body) {
   const auto changed = read_changed(file, body);
-  return changed.ok() ? changed.value().round->conceal(changed.value().foreign) : changed.status();
+  return changed.ok() ? changed.value().round->stop_serving(changed.value().foreign) : changed.status();
 }
 
 Status RoundPart::finish(uint64_t file, MessageReader body) {

@@ -24,12 +24,13 @@ bool dies_with(const Handle& handle) {
 
 // Collective, after all have drained: the file as it is left, if it may rest until it is opened again. Nobody
 // returns before its times are set back: that would hide what others write.
-std::optional<Settled> leave_to_rest(Handle& handle, bool drained) {
+std::optional<RestingState> leave_to_rest(Handle& handle, bool drained) {
   if (!handle.file->spans_nodes()) return {};
-  using Numbers = std::array<int64_t, sizeof(Settled) / sizeof(int64_t)>;
-  auto numbers = std::bit_cast<Numbers>(Spanning::of(*handle.file).settle(handle.rank == 0 && drained));
+  using Numbers = std::array<int64_t, sizeof(RestingState) / sizeof(int64_t)>;
+  auto numbers =
+      std::bit_cast<Numbers>(Spanning::of(*handle.file).resting_state(handle.rank == 0 && drained));
   const bool reached = handle.team.largest(numbers);
-  const auto all = std::bit_cast<Settled>(numbers);
+  const auto all = std::bit_cast<RestingState>(numbers);
   return reached && drained && all.rests != 0 ? std::optional(all) : std::nullopt;
 }
 

@@ -42,7 +42,7 @@ Status Alone::before_direct_write(std::span<const Vector> /*ranges*/) { return {
 
 void Alone::end_direct_write() {
   const RobustLock lock(file_.shared.control->index_mutex);
-  conceal_all(*file_.shared.control);
+  stop_serving_all(*file_.shared.control);
 }
 
 Result<uint64_t> Alone::target_bytes() const { return file_.shared.target->size_bytes(); }
@@ -52,7 +52,7 @@ Result<uint64_t> Alone::target_bytes() const { return file_.shared.target->size_
 void Alone::synced() {
   {
     RobustLock lock(file_.shared.control->index_mutex);
-    conceal_all(*file_.shared.control);
+    stop_serving_all(*file_.shared.control);
   }
   if (!file_.logged_end.is_beyond_target()) return;
   file_.shared.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);

@@ -28,7 +28,7 @@ void init_control(FileControl* control, uint32_t ranks, const FileIdentity& targ
   for (uint32_t rank = 0; rank < ranks; rank++) {
     for (pthread_mutex_t& helping : control->cells[rank].helping) init_shared_mutex(&helping);
   }
-  control->unsynced.init();
+  control->writes_to_sync.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
   // Last: it says that the rest is there.
   std::atomic_ref<uint64_t>(control->magic).store(kControlMagic, std::memory_order_release);
@@ -123,14 +123,14 @@ uint64_t newest_drained(const FileControl& control) {
   return horizon == UINT64_MAX ? monotonic_ns() : horizon;
 }
 
-void conceal_upto(FileControl& control, uint64_t stamp) {
+void stop_serving_upto(FileControl& control, uint64_t stamp) {
   control.floor.store(std::max(control.floor.load(std::memory_order_relaxed), stamp),
                       std::memory_order_release);
 }
 
-void conceal_all(FileControl& control) { conceal_upto(control, newest_drained(control)); }
+void stop_serving_all(FileControl& control) { stop_serving_upto(control, newest_drained(control)); }
 
-void conceal_window(FileControl& control, uint64_t number, uint64_t stamp) {
+void stop_serving_window(FileControl& control, uint64_t number, uint64_t stamp) {
   const uint32_t count = control.stale_count.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; i++) {
     StaleWindow& stale = control.stale[i];
@@ -141,7 +141,7 @@ void conceal_window(FileControl& control, uint64_t number, uint64_t stamp) {
   }
   if (count == kMaxStale) {
     // The floor says it of all windows, for all that has been drained so far.
-    conceal_all(control);
+    stop_serving_all(control);
     control.stale_count.store(0, std::memory_order_release);
     return;
   }
@@ -150,7 +150,7 @@ void conceal_window(FileControl& control, uint64_t number, uint64_t stamp) {
   control.stale_count.store(count + 1, std::memory_order_release);
 }
 
-uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b) {
+uint64_t unserved_stamp(const FileControl& control, uint64_t a, uint64_t b) {
   const uint32_t count = control.stale_count.load(std::memory_order_acquire);
   // After the count: where the table was emptied, the floor was raised before.
   uint64_t stamp = control.floor.load(std::memory_order_acquire);
@@ -162,12 +162,12 @@ uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b) {
   return stamp;
 }
 
-uint64_t concealed_throughout(const FileControl& control, uint64_t a, uint64_t b) {
+uint64_t unserved_stamp_throughout(const FileControl& control, uint64_t a, uint64_t b) {
   const uint64_t floor = control.floor.load(std::memory_order_acquire);
   uint64_t least = UINT64_MAX;
-  // At most kMaxStale windows are concealed beyond the floor.
+  // At most kMaxStale windows are not served beyond the floor.
   for (uint64_t at = a / kWindowBytes * kWindowBytes; at < b && least > floor; at += kWindowBytes)
-    least = std::min(least, concealed(control, at, at + kWindowBytes));
+    least = std::min(least, unserved_stamp(control, at, at + kWindowBytes));
   return least;
 }
 

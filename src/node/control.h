@@ -35,7 +35,7 @@
 #include "medium/medium.h"
 #include "node/leases.h"
 #include "node/remote_syncs.h"
-#include "node/unsynced.h"
+#include "node/writes_to_sync.h"
 
 namespace pmio {
 
@@ -206,7 +206,7 @@ struct FileControl {
   // whoever hears of it, who must not wait for those that make use of it: they may just be asking another
   // node. foreign_leases: how often another node has asked before it logged independent writes. clock: of the
   // stamps (log/call_stamp.h); raised by whoever hears of a later one.
-  alignas(64) Unsynced unsynced;
+  alignas(64) WritesToSync writes_to_sync;
   Leases leases;
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint64_t> foreign_leases;
@@ -268,15 +268,15 @@ Held held_by_cells(const FileControl& control, uint64_t a, uint64_t b);
 // No record that has been drained so far has a later stamp.
 uint64_t newest_drained(const FileControl& control);
 // index_mutex held. No drained record with a stamp <= stamp is served any more.
-void conceal_upto(FileControl& control, uint64_t stamp);
+void stop_serving_upto(FileControl& control, uint64_t stamp);
 // index_mutex held. Nothing that has been drained so far is served any more.
-void conceal_all(FileControl& control);
+void stop_serving_all(FileControl& control);
 // index_mutex held. Drained records with a stamp <= stamp are not served from the window any more.
-void conceal_window(FileControl& control, uint64_t number, uint64_t stamp);
-// Up to which stamp drained records of [a, b) are not served: the floor, or what conceal_window has made of
-// it.
-uint64_t concealed(const FileControl& control, uint64_t a, uint64_t b);
+void stop_serving_window(FileControl& control, uint64_t number, uint64_t stamp);
+// Up to which stamp drained records of [a, b) are not served: the floor, or what stop_serving_window has made
+// of it.
+uint64_t unserved_stamp(const FileControl& control, uint64_t a, uint64_t b);
 // The same of that of their windows where the most is served.
-uint64_t concealed_throughout(const FileControl& control, uint64_t a, uint64_t b);
+uint64_t unserved_stamp_throughout(const FileControl& control, uint64_t a, uint64_t b);
 
 }  // namespace pmio

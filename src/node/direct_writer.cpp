@@ -55,16 +55,16 @@ Status DirectWriter::write(PatternCursor& file, PatternCursor& memory, const std
       ranges.push_back(file.next(bytes));
       bytes -= ranges.back().bytes();
     }
-    control.unsynced.begin_write();
+    control.writes_to_sync.begin_write();
     const Status written = write_batch(ranges, memory, buffer);
     control.writes_past_log.fetch_add(1, std::memory_order_seq_cst);
-    const Status noted = control.unsynced.end_write(ranges, *file_.target);
+    const Status noted = control.writes_to_sync.end_write(ranges, *file_.target);
     PMIO_TRY(written);
     PMIO_TRY(noted);
   }
   reach_.end_direct_write();
   // A write is to survive what a logged one survives.
-  return file_.job->member->outlives_node() ? control.unsynced.sync(*file_.target) : Status();
+  return file_.job->member->outlives_node() ? control.writes_to_sync.sync(*file_.target) : Status();
 }
 
 }  // namespace pmio

@@ -2,7 +2,7 @@
 // independent writes of a file of several nodes that are better not logged.
 //
 // Alone, they go behind all that is in the log. Of several nodes, they go behind what the other nodes have
-// there, and count as unsynced (node/unsynced.h).
+// there, and count as unsynced (node/writes_to_sync.h).
 //
 // Threads: any; alone, one that holds the append lock.
 #pragma once

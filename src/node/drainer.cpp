@@ -285,7 +285,7 @@ void Drainer::count_last_round_locked() {
   if (control->updates_counted.load(std::memory_order_relaxed) == updates) return;
   control->ledger_updates_inverted.store(~updates, std::memory_order_release);
   // What of it was in no run nobody knows any more.
-  conceal_all(*control);
+  stop_serving_all(*control);
   count_round_locked(parts_.ledger->read().entries);
 }
 

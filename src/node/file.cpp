@@ -143,7 +143,7 @@ Status File::sync() {
 
 Status File::sync_target() {
   Status synced = target().sync();
-  if (!synced.ok()) parts_->shared.control->unsynced.note_loss(synced);
+  if (!synced.ok()) parts_->shared.control->writes_to_sync.note_loss(synced);
   return synced;
 }
 
@@ -176,7 +176,7 @@ void File::invalidate_cache() {
   parts_->reach->note_foreign_write();
   control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   RobustLock lock(control.index_mutex);
-  conceal_all(control);
+  stop_serving_all(control);
 }
 
 void File::forget_here() {
@@ -218,7 +218,7 @@ void File::truncated() {
 
 Status File::discard() { return parts_->reach->discard(); }
 
-Status File::release(const std::optional<Settled>& settled) {
+Status File::release(const std::optional<RestingState>& resting) {
   FileTable& table = parts_->shared.job->files;
   if (!table.begin_release(*this)) return {};
   const auto nothing_to_drain = [this] {
@@ -230,7 +230,7 @@ Status File::release(const std::optional<Settled>& settled) {
   parts_->add_up(true);
   std::shared_ptr<File> self;  // goes when the lock is given back
   std::lock_guard lock(parts_->appender.mutex);
-  self = table.end_release(*this, status, settled);
+  self = table.end_release(*this, status, resting);
   return status.ok() ? Status() : kept_in_log(status);
 }
 

@@ -100,10 +100,10 @@ class File {
   // Deleted: nothing logged so far will be drained or replayed. Durable on return.
   Status discard();
 
-  // Before the last close on this rank: gives this rank's segments back, or lets the file rest if settled is
+  // Before the last close on this rank: gives this rank's segments back, or lets the file rest if resting is
   // given. All ranks that share the handle have drained. After a drain error the segments stay, and the error
   // is returned as kept_in_log.
-  Status release(const std::optional<Settled>& settled = {});
+  Status release(const std::optional<RestingState>& resting = {});
   // In the place of a drain before release: the file may be complete later than its close. All that share the
   // handle have published. On return what this rank has logged is as durable as the log allows, and the job's
   // ranks of this node know that it lags. False: the close has to drain it, as something has failed, or too

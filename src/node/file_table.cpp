@@ -77,7 +77,7 @@ bool FileTable::begin_release(File& file) {
 }
 
 std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
-                                             const std::optional<Settled>& settled) {
+                                             const std::optional<RestingState>& resting) {
   FileParts& parts = file.parts();
   const std::string& key = parts.shared.key;
   std::lock_guard lock(mutex_);
@@ -94,7 +94,7 @@ std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
   }
   if (!last) return self;
   // Nobody but the caller has it, and uses its target.
-  if (settled && self.use_count() == 2 && parts.reach->rests_as(*settled)) {
+  if (resting && self.use_count() == 2 && parts.reach->rests_as(*resting)) {
     rest(self);
     return self;
   }

@@ -42,7 +42,7 @@ class FileTable {
   // file, or lets it rest; after a failed drain the table keeps it. The result may be the last pointer to the
   // file: it goes after the append lock.
   [[nodiscard]] std::shared_ptr<File> end_release(File& file, const Status& drained,
-                                                  const std::optional<Settled>& settled);
+                                                  const std::optional<RestingState>& resting);
 
   // The same for a file that may be complete later than its close (File::begin_lag). False: too many lag, and
   // the oldest one could not be completed; or nobody would complete it.

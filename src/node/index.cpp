@@ -192,7 +192,7 @@ void FileIndex::remove_all_locked() {
 
 void FileIndex::forget_runs_locked() {
   if (run_table(*control_).count == 0) return;
-  conceal_all(*control_);
+  stop_serving_all(*control_);
   for (uint32_t rank = 0; rank < control_->ranks; rank++) {
     RankCell& of_rank = control_->cells[rank];
     for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
@@ -292,7 +292,7 @@ bool FileIndex::compact_locked(uint32_t drained) {
 }
 
 void FileIndex::tidy_locked() {
-  remove_concealed_locked();
+  remove_unserved_locked();
   if (control_->index_used.load(std::memory_order_relaxed) == 0) {
     // Nobody reads: drained runs are only kept as long as they cost nothing.
     const RunTable& table = run_table(*control_);
@@ -305,7 +305,7 @@ void FileIndex::tidy_locked() {
     }
     if (drained > kMaxRuns / 4) {
       control_->floor.store(newest, std::memory_order_release);
-      remove_concealed_locked();
+      remove_unserved_locked();
     }
   } else {
     compact_locked(kRunDrained);
@@ -314,7 +314,7 @@ void FileIndex::tidy_locked() {
 }
 
 // Drained runs that are not served any more.
-void FileIndex::remove_concealed_locked() {
+void FileIndex::remove_unserved_locked() {
   const uint64_t floor = control_->floor.load(std::memory_order_relaxed);
   for (uint32_t i = run_table(*control_).count; i-- > 0;) {
     const RunRef& ref = run_table(*control_).runs[i];

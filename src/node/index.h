@@ -60,12 +60,12 @@ class FileIndex {
   // Records that are published and not in runs yet.
   uint64_t unmerged() const;
   // Appends the unmerged records that cross [a, b). Call before refresh, so that none is missed in between.
-  Status scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found);
+  Status scan_unmerged(uint64_t a, uint64_t b, std::vector<Entry>* found);
   // The end of the last byte that a rank has published and that is not in the target yet; 0: of none. It is
   // not looked for beyond one that is `enough`.
   uint64_t undrained_end(uint32_t rank, uint64_t enough = UINT64_MAX) const;
-  // Whether to merge first costs no more than the calls of scan_tail, one after each of this, since it was
-  // last true. What a rank wrote in ascending order is searched, not scanned.
+  // Whether to merge first costs no more than the calls of scan_unmerged, one after each of this, since it
+  // was last true. What a rank wrote in ascending order is searched, not scanned.
   bool merge_is_due();
   // Takes note of the runs that are there now. Call before find.
   Status refresh();
@@ -91,7 +91,7 @@ class FileIndex {
   std::string run_name(uint64_t number) const;
   Result<std::unique_ptr<Region>> create_run_locked(uint64_t number, size_t bytes, uint32_t* flags);
   void remove_name(const RunRef& ref);
-  void remove_concealed_locked();
+  void remove_unserved_locked();
   void spill_locked(size_t bytes);
   bool compact_locked(uint32_t drained);
 
@@ -105,7 +105,7 @@ class FileIndex {
     std::shared_ptr<Mapping> mapping;
   };
   // Where the last search of a cell ended, by rank and cell.
-  std::vector<uint32_t> tail_hints_;
+  std::vector<uint32_t> unmerged_hints_;
   // Records and cells since a merge was due.
   uint64_t scanned_ = 0, searched_ = 0;
   // This process's picture of the run table.

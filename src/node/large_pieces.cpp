@@ -51,7 +51,7 @@ Status LargePieces::write(const Vector& where, PatternCursor& memory, const std:
   if (held_now == Held::undrained) return {};
   if (held_now == Held::drained) {
     const RobustLock lock(file_.control->index_mutex);
-    conceal_all(*file_.control);
+    stop_serving_all(*file_.control);
   }
   const LargeWrite large(*file_.drainer);
   *written = true;

@@ -4,9 +4,9 @@
 //
 // A piece goes to the file only if no log holds undrained bytes of it. So the file and the logs keep one
 // order without a record of the piece:
-//   what was logged before it is in the file already, and what of it was served from the logs is concealed;
-//   what is logged after it has a later round;
-//   what another rank logs meanwhile is not ordered against it by the program.
+//   what was logged before it is in the file already, and what of it was served from the logs is not served
+//   any more; what is logged after it has a later round; what another rank logs meanwhile is not ordered
+//   against it by the program.
 //
 // Threads: the one that holds the append lock.
 #pragma once

@@ -64,7 +64,7 @@ class LogReader {
     uint64_t begin = 0, end = 0;  // the range that was looked up
     bool complete = true;         // all that there is was found
   };
-  void shorten_tail();  // merges, if reads have had to look at much
+  void merge_if_due();  // merges, if reads have had to look at much
   Status end_read(std::unique_lock<std::mutex>& lock);
   // Into `entries_`; not all of them if a run has more than `most`.
   Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);

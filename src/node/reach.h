@@ -36,7 +36,7 @@ enum class DrainScope {
 // How a file of several nodes is left at its last close, between the drains and the first release. Put
 // together by the maximum of each number over all ranks, of which one decides; if that has set rests, it is
 // for File::release.
-struct Settled {
+struct RestingState {
   uint64_t known = 0, uncertain = 0;      // stamps of records that others know of, and may have changed
   uint64_t rests = 0, set_back = 0;       // by who decides: it may rest; its times have been set back
   uint64_t size_bytes = 0, mtime_ns = 0;  // by who decides
@@ -92,7 +92,7 @@ class Reach {
   virtual Status discard() = 0;
 
   // Whether the file may rest when it is released; false: nothing is left to serve.
-  virtual bool rests_as(const Settled& /*settled*/) { return false; }
+  virtual bool rests_as(const RestingState& /*resting*/) { return false; }
   // The target of a file that rests is laid down, and taken up again.
   virtual void lay_down() {}
   virtual void take_up(std::unique_ptr<TargetFile> /*target*/) {}

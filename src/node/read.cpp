@@ -61,11 +61,11 @@ Status LogReader::look(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
     file_.drainer->count_last_round();
   }
   epoch->evictions = file_.control->evictions.load(std::memory_order_acquire);
-  epoch->floor = concealed(*file_.control, a, b);
+  epoch->floor = unserved_stamp(*file_.control, a, b);
   epoch->begin = a;
   epoch->end = b;
   entries_.clear();
-  PMIO_TRY(file_.index->scan_tail(a, b, &entries_));
+  PMIO_TRY(file_.index->scan_unmerged(a, b, &entries_));
   PMIO_TRY(file_.index->refresh());
   epoch->complete = file_.index->find(a, b, epoch->floor, most, &entries_);
   return {};
@@ -76,7 +76,7 @@ bool LogReader::is_over(const Epoch& epoch) const {
   std::atomic_thread_fence(std::memory_order_acquire);
   return file_.control->evictions.load(std::memory_order_relaxed) != epoch.evictions ||
          file_.control->ledger_updates.load(std::memory_order_relaxed) != epoch.ledger_updates ||
-         concealed(*file_.control, epoch.begin, epoch.end) != epoch.floor;
+         unserved_stamp(*file_.control, epoch.begin, epoch.end) != epoch.floor;
 }
 
 Status LogReader::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) {
@@ -99,12 +99,12 @@ Status LogReader::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) 
 
 Status LogReader::holds_undrained(const Vector& range, bool* holds) {
   const std::lock_guard lock(mutex_);
-  shorten_tail();
+  merge_if_due();
   *holds = true;
   const auto a = static_cast<uint64_t>(range.offset), b = static_cast<uint64_t>(range.end());
   const uint64_t evictions = file_.control->evictions.load(std::memory_order_acquire);
   entries_.clear();
-  PMIO_TRY(file_.index->scan_tail(a, b, &entries_));
+  PMIO_TRY(file_.index->scan_unmerged(a, b, &entries_));
   PMIO_TRY(file_.index->refresh());
   if (!file_.index->find(a, b, 0, kMostCompared, &entries_, FileIndex::Which::undrained)) return {};
   FileEntrySource source(file_.control, &file_.job->map);
@@ -116,7 +116,7 @@ Status LogReader::holds_undrained(const Vector& range, bool* holds) {
   return {};
 }
 
-void LogReader::shorten_tail() {
+void LogReader::merge_if_due() {
   if (file_.control->index_used.load(std::memory_order_relaxed) == 0)
     file_.control->index_used.store(1, std::memory_order_relaxed);
   if (!file_.index->merge_is_due()) return;
@@ -138,7 +138,7 @@ Status LogReader::end_read(std::unique_lock<std::mutex>& lock) {
 }
 
 Status LogReader::read_range(uint64_t a, uint64_t b, std::byte* out) {
-  shorten_tail();
+  merge_if_due();
   bool stale = true, is_lost = false;
   for (int attempt = 0; stale; attempt++) {
     if (attempt == kMostReads)

@@ -91,7 +91,7 @@ Status LogReader::read_same_shape(PatternCursor& file, uint64_t left, uint64_t s
 
 Status LogReader::copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
                                   uint64_t* blocks) {
-  shorten_tail();
+  merge_if_due();
   Epoch epoch;
   constexpr size_t kMostRecords = 64;
   PMIO_TRY(look_up(static_cast<uint64_t>(wanted.offset), static_cast<uint64_t>(wanted.end()), kMostRecords,

@@ -63,7 +63,7 @@ static void take_over(FileControl& control) {
   }
   control.users.store(0, std::memory_order_relaxed);
   RobustLock lock(control.index_mutex);
-  conceal_all(control);
+  stop_serving_all(control);
   if (has_undrained(control)) return;
   control.truncations.fetch_add(1, std::memory_order_acq_rel);
 }

@@ -14,11 +14,11 @@ constexpr uint64_t kMostLooked = 1 << 18;  // pieces, for an answer
 // that was published in them is seen; the records, after independent writers have learnt that they are to ask
 // again; whether a round is being closed, whose bytes another node may still serve as they were before.
 Status Spanning::holdings(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete) {
-  Unsynced& unsynced = file_.control->unsynced;
-  *complete = !unsynced.writing();
+  WritesToSync& writes = file_.control->writes_to_sync;
+  *complete = !writes.writing();
   if (!*complete) return {};
   const Vector all{static_cast<int64_t>(bytes.begin), bytes.bytes(), 0, 1};
-  if (unsynced.holds({&all, 1})) PMIO_TRY(unsynced.sync(*file_.target));
+  if (writes.holds({&all, 1})) PMIO_TRY(writes.sync(*file_.target));
   PMIO_TRY(give_up_leases({&all, 1}));
   std::lock_guard lock(parts_.reader.mutex());
   *complete = calls_finished_here() >= calls;
@@ -39,10 +39,11 @@ Status Spanning::holdings_in_log(uint64_t calls, const Interval& bytes, std::vec
     return {};
   }
   std::vector<Entry> found;
-  PMIO_TRY(file_.index->scan_tail(bytes.begin, bytes.end, &found));
+  PMIO_TRY(file_.index->scan_unmerged(bytes.begin, bytes.end, &found));
   PMIO_TRY(file_.index->refresh());
-  *complete = file_.index->find(bytes.begin, bytes.end, concealed(*file_.control, bytes.begin, bytes.end),
-                                kMostLooked, &found, FileIndex::Which::undrained);
+  *complete =
+      file_.index->find(bytes.begin, bytes.end, unserved_stamp(*file_.control, bytes.begin, bytes.end),
+                        kMostLooked, &found, FileIndex::Which::undrained);
   if (!*complete) return {};
   PMIO_TRY(unite_held(calls, bytes, found, held, complete));
   if (*complete) told_.add(calls, bytes, *held);

@@ -80,11 +80,12 @@ Status Spanning::holds(const Vector& range, CallStamp upto, FileIndex::Which whi
   const auto a = static_cast<uint64_t>(range.offset);
   const auto b = static_cast<uint64_t>(range.end());
   std::vector<Entry> candidates;
-  if (dirty) PMIO_TRY(file_.index->scan_tail(a, b, &candidates));
+  if (dirty) PMIO_TRY(file_.index->scan_unmerged(a, b, &candidates));
   PMIO_TRY(file_.index->refresh());
   // Of undrained ones all are looked at: later ones do not count.
   const size_t most = dirty ? SIZE_MAX : kMostEntries;
-  *found = !file_.index->find(a, b, concealed_throughout(*file_.control, a, b), most, &candidates, which);
+  *found =
+      !file_.index->find(a, b, unserved_stamp_throughout(*file_.control, a, b), most, &candidates, which);
   FileEntrySource source(file_.control, &file_.job->map);
   for (const Entry& entry : candidates) {
     if (*found) return {};
@@ -100,9 +101,9 @@ void Spanning::stop_serving(const Vector& range) {
   RobustLock lock(control.index_mutex);
   const uint64_t first = static_cast<uint64_t>(range.offset) / kWindowBytes;
   const uint64_t last = (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes;
-  if (last - first >= kMaxStale) return conceal_all(control);
+  if (last - first >= kMaxStale) return stop_serving_all(control);
   for (uint64_t at = first; at <= last; at++)
-    conceal_window(control, at, control.horizon.load(std::memory_order_relaxed));
+    stop_serving_window(control, at, control.horizon.load(std::memory_order_relaxed));
 }
 
 Status Spanning::answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held) {
@@ -140,7 +141,7 @@ Status Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Neighbou
   }
   const bool will_write = purpose == Neighbours::Purpose::write;
   if (will_write) control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  if (control.unsynced.holds(ranges)) PMIO_TRY(control.unsynced.sync(*file_.target));
+  if (control.writes_to_sync.holds(ranges)) PMIO_TRY(control.writes_to_sync.sync(*file_.target));
   return answer_here(upto, ranges, will_write, undrained);
 }
 

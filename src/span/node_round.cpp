@@ -94,7 +94,7 @@ Status NodeRound::open(CallStamp horizon) {
   // Before any node writes what was logged: the file system must not bring this back over later bytes.
   losses_ = file.target->losses();
   truncations_ = file.control->truncations.load(std::memory_order_acquire);
-  PMIO_TRY(file.control->unsynced.sync(*file.target));
+  PMIO_TRY(file.control->writes_to_sync.sync(*file.target));
   PMIO_TRY(file.mark.writing());
   PMIO_TRY(drainer.begin_round(false, &leftover_, &marks_));
   runs_.add(leftover_.entries);
@@ -170,12 +170,12 @@ Status NodeRound::write(Stream& stream, uint64_t window, std::span<const Piece> 
 Status NodeRound::sync() {
   SharedFile& file = file_->parts().shared;
   Status synced = file.target->sync_since(losses_);
-  if (!synced.ok()) file.control->unsynced.note_loss(synced);
+  if (!synced.ok()) file.control->writes_to_sync.note_loss(synced);
   return synced;
 }
 
 // Before the round's own records count as drained: what is found drained was so before.
-Status NodeRound::conceal(std::span<const Foreign> foreign) {
+Status NodeRound::stop_serving(std::span<const Foreign> foreign) {
   SharedFile& file = file_->parts().shared;
   std::lock_guard lock(file_->parts().reader.mutex());
   PMIO_TRY(file.index->refresh());
@@ -185,10 +185,10 @@ Status NodeRound::conceal(std::span<const Foreign> foreign) {
     had.clear();
     const bool some =
         other.mixed != 0 ||
-        !file.index->find(other.begin, other.end, concealed(*file.control, other.begin, other.end), 1, &had,
-                          FileIndex::Which::drained) ||
+        !file.index->find(other.begin, other.end, unserved_stamp(*file.control, other.begin, other.end), 1,
+                          &had, FileIndex::Which::drained) ||
         !had.empty();
-    if (some) conceal_window(*file.control, other.window, horizon_);
+    if (some) stop_serving_window(*file.control, other.window, horizon_);
   }
   return {};
 }
@@ -201,13 +201,13 @@ void NodeRound::note_truncation() {
   control.known_size.store(UINT64_MAX, std::memory_order_release);
   {
     RobustLock index_lock(control.index_mutex);
-    conceal_all(control);
+    stop_serving_all(control);
   }
   control.truncations.fetch_add(1, std::memory_order_acq_rel);
 }
 
 Status NodeRound::finish(std::span<const Foreign> foreign) {
-  PMIO_TRY(conceal(foreign));
+  PMIO_TRY(stop_serving(foreign));
   SharedFile& file = file_->parts().shared;
   file.control->closing.store(1, std::memory_order_release);
   PMIO_TRY(file.drainer->finish_round(marks_, leftover_));

@@ -64,7 +64,7 @@ class NodeRound {
     uint64_t begin = 0, end = 0;
     uint64_t mixed = 0;
   };
-  Status conceal(std::span<const Foreign> foreign);
+  Status stop_serving(std::span<const Foreign> foreign);
   // That too; then the records of this round are drained, durably known. Their segments are kept until `end`:
   // as long as another node may not have finished, recovery may need them (recover/spanning.h).
   Status finish(std::span<const Foreign> foreign);

@@ -45,7 +45,7 @@ void Spanning::compare() {
   }
   if (woken_ && at_open != closed_) {
     const RobustLock lock(file_.control->index_mutex);
-    conceal_all(*file_.control);
+    stop_serving_all(*file_.control);
   }
   const LockGuard lock(known_mutex_);
   known_ = {newest_drained(*file_.control), at_open, 0};
@@ -87,28 +87,28 @@ bool Spanning::is_as(const Known& known_then) const {
 
 // If the job has drained since others know of the file, its own writes hide theirs: those records they may
 // have written over, but not what has been drained since.
-Settled Spanning::settle(bool decides) {
+RestingState Spanning::resting_state(bool decides) {
   if (!mtime_reliable_) return {};
   const Known known = known_by_others();
   const bool same = is_as(known);
-  Settled settled{known.upto, same ? known.uncertain : known.upto};
-  if (!decides || file_.job->files.has_other_handles(parts_)) return settled;
+  RestingState resting{known.upto, same ? known.uncertain : known.upto};
+  if (!decides || file_.job->files.has_other_handles(parts_)) return resting;
   // Else the times are left alone.
   auto left = same ? Result<FileState>(*known.state) : file_.target->set_back();
-  if (!left.ok()) return settled;
-  settled.rests = 1;
-  settled.set_back = same ? 0 : 1;
-  settled.size_bytes = left->size_bytes;
-  settled.mtime_ns = left->mtime_ns;
-  return settled;
+  if (!left.ok()) return resting;
+  resting.rests = 1;
+  resting.set_back = same ? 0 : 1;
+  resting.size_bytes = left->size_bytes;
+  resting.mtime_ns = left->mtime_ns;
+  return resting;
 }
 
-bool Spanning::rests_as(const Settled& settled) {
-  closed_ = {settled.size_bytes, settled.mtime_ns};
+bool Spanning::rests_as(const RestingState& resting) {
+  closed_ = {resting.size_bytes, resting.mtime_ns};
   // If the times have been set back, nobody can tell any more who has written before.
-  const uint64_t hidden = settled.set_back != 0 ? settled.known : settled.uncertain;
+  const uint64_t hidden = resting.set_back != 0 ? resting.known : resting.uncertain;
   const RobustLock lock(file_.control->index_mutex);
-  conceal_upto(*file_.control, hidden);
+  stop_serving_upto(*file_.control, hidden);
   return mtime_reliable_ && hidden < newest_drained(*file_.control);
 }
 

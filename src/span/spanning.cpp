@@ -117,14 +117,14 @@ uint64_t Spanning::calls_begun_here() const {
 
 uint64_t Spanning::clock() const { return file_.control->clock.load(std::memory_order_seq_cst); }
 
-uint64_t Spanning::writes_synced() const { return file_.control->unsynced.synced(); }
+uint64_t Spanning::writes_synced() const { return file_.control->writes_to_sync.synced(); }
 
 bool Spanning::some_rank_died() const { return file_.drainer->some_rank_died(); }
 
 Status Spanning::drain_log(bool room) {
   LostLog& lost_log = file_.job->lost_log;
   if (lost_log.is_known(*file_.control)) lost_log.give_up();
-  PMIO_TRY(file_.control->unsynced.sync(*file_.target));
+  PMIO_TRY(file_.control->writes_to_sync.sync(*file_.target));
   if (number() == 0 || file_.all_drained()) return {};
   return room ? neighbours_.drain(number(), file_.cell->begun.load(std::memory_order_relaxed), false)
               : neighbours_.drain(number(), file_.cell->completed.load(std::memory_order_relaxed), true);

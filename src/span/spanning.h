@@ -68,7 +68,7 @@ class Spanning : public Reach {
   bool has_used_up_stamps();
 
   // Between the drains of the last close and the first release.
-  Settled settle(bool decides);
+  RestingState resting_state(bool decides);
   // Whether the file rested since its last close, on this rank.
   bool has_rested() const { return woken_; }
 
@@ -79,7 +79,7 @@ class Spanning : public Reach {
   uint64_t calls_finished_here() const;
   uint64_t calls_begun_here() const;
   uint64_t clock() const;  // of the latest independent write that this node knows of
-  // How many writes past the log this node has synced: Unsynced::synced.
+  // How many writes past the log this node has synced: WritesToSync::synced.
   uint64_t writes_synced() const;
   // Neighbours::ask, for this node.
   Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose, bool* undrained);
@@ -114,7 +114,7 @@ class Spanning : public Reach {
   void note_truncation() override;
   void truncated_elsewhere() override;
   Status discard() override;
-  bool rests_as(const Settled& settled) override;
+  bool rests_as(const RestingState& resting) override;
   void lay_down() override;
   void take_up(std::unique_ptr<TargetFile> opened) override;
   void stays_open() override { woken_ = false; }

@@ -46,9 +46,9 @@ class ClusterRestTest : public ClusterTest {
   // Whether they rest where they may.
   static bool release(std::vector<std::shared_ptr<File>>& files,
                       const std::function<bool(uint32_t)>& may_rest) {
-    Settled all;
+    RestingState all;
     for (size_t rank = 0; rank < files.size(); rank++) {
-      const Settled one = Spanning::of(*files[rank]).settle(rank == 0);
+      const RestingState one = Spanning::of(*files[rank]).resting_state(rank == 0);
       all = {std::max(all.known, one.known),           std::max(all.uncertain, one.uncertain),
              std::max(all.rests, one.rests),           std::max(all.set_back, one.set_back),
              std::max(all.size_bytes, one.size_bytes), std::max(all.mtime_ns, one.mtime_ns)};

@@ -231,7 +231,7 @@ TEST(NodeRead, WhatARecordHasBecomeDoesNoHarm) {
   for (const uint32_t unordered : {0, 1}) {
     rank.segments[0].unordered = unordered;
     std::vector<Entry> found;
-    EXPECT_TRUE(index.scan_tail(0, 100, &found).ok());
+    EXPECT_TRUE(index.scan_unmerged(0, 100, &found).ok());
     EXPECT_TRUE(found.empty());
   }
 }

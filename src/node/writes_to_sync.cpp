@@ -1,4 +1,4 @@
-#include "node/unsynced.h"
+#include "node/writes_to_sync.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,13 +12,13 @@ namespace pmio {
 constexpr size_t kMostOfAWrite = 16;         // ranges; of more their span is kept
 constexpr uint64_t kMostCompared = 1 << 16;  // pairs of ranges
 
-void Unsynced::init() {
+void WritesToSync::init() {
   init_shared_mutex(&mutex_);
   made_ns_ = monotonic_ns();
   first_ = made_ns_;
 }
 
-bool Unsynced::add(std::span<const Vector> ranges) {
+bool WritesToSync::add(std::span<const Vector> ranges) {
   const RobustLock lock(mutex_);
   const uint32_t count = count_.load(std::memory_order_relaxed);
   if (count + ranges.size() > kMostRanges) return false;
@@ -27,7 +27,7 @@ bool Unsynced::add(std::span<const Vector> ranges) {
   return true;
 }
 
-Status Unsynced::end_write(std::span<const Vector> ranges, TargetFile& target) {
+Status WritesToSync::end_write(std::span<const Vector> ranges, TargetFile& target) {
   Vector all{};
   if (ranges.size() > kMostOfAWrite) {
     all = span_of(ranges);
@@ -39,7 +39,7 @@ Status Unsynced::end_write(std::span<const Vector> ranges, TargetFile& target) {
   return status;
 }
 
-bool Unsynced::holds(std::span<const Vector> ranges) {
+bool WritesToSync::holds(std::span<const Vector> ranges) {
   if (count_.load(std::memory_order_seq_cst) == 0) return false;
   const RobustLock lock(mutex_);
   const std::span<const Vector> written(ranges_, count_.load(std::memory_order_relaxed));
@@ -50,15 +50,15 @@ bool Unsynced::holds(std::span<const Vector> ranges) {
   });
 }
 
-void Unsynced::fail(const Status& status) {
+void WritesToSync::fail(const Status& status) {
   error_.store(status.system_errno() != 0 ? status.system_errno() : EIO, std::memory_order_relaxed);
 }
 
-void Unsynced::note_loss(const Status& status) {
+void WritesToSync::note_loss(const Status& status) {
   if (writing() || count_.load(std::memory_order_seq_cst) != 0) fail(status);
 }
 
-Status Unsynced::sync(TargetFile& target) {
+Status WritesToSync::sync(TargetFile& target) {
   if (const int error = error_.load(std::memory_order_relaxed); error != 0)
     return Status::from_errno(
         error, "what was written to '" + target.path() + "' has not all reached its file system");

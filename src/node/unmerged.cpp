@@ -18,7 +18,7 @@ constexpr uint64_t kMuchScanned = 4096;
 // Calls visit(rank, index of the cell, cell, first unmerged, end of the published) for each cell with
 // unmerged records.
 template <class Visit>
-void for_each_tail(FileControl* control, const Visit& visit) {
+void for_each_unmerged(FileControl* control, const Visit& visit) {
   for (uint32_t rank = 0; rank < control->ranks; rank++) {
     RankCell& of_rank = control->cells[rank];
     if (of_rank.appended.load(std::memory_order_acquire) ==
@@ -64,7 +64,7 @@ bool FileIndex::merge_is_due() {
   const uint64_t records = unmerged();
   if (records == 0) return false;
   uint64_t to_scan = 0;
-  for_each_tail(control_, [&](uint32_t, uint32_t, const SegmentCell& cell, uint32_t from, uint32_t to) {
+  for_each_unmerged(control_, [&](uint32_t, uint32_t, const SegmentCell& cell, uint32_t from, uint32_t to) {
     ++searched_;
     if (cell.unordered.load(std::memory_order_relaxed) != 0) to_scan += to - from;
   });
@@ -107,11 +107,11 @@ uint64_t FileIndex::undrained_end(uint32_t rank, uint64_t enough) const {
   return end;
 }
 
-Status FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
+Status FileIndex::scan_unmerged(uint64_t a, uint64_t b, std::vector<Entry>* found) {
   if (unmerged() == 0) return {};
   Status status;
-  tail_hints_.resize(size_t{control_->ranks} * kMaxSegments);
-  for_each_tail(
+  unmerged_hints_.resize(size_t{control_->ranks} * kMaxSegments);
+  for_each_unmerged(
       control_, [&](uint32_t rank, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
         // Loaded behind the count: of all records below it.
         if (cell.begin.load(std::memory_order_relaxed) >= b || cell.end.load(std::memory_order_relaxed) <= a)
@@ -129,7 +129,7 @@ Status FileIndex::scan_tail(uint64_t a, uint64_t b, std::vector<Entry>* found) {
           for (uint32_t i = from; i < to; i++) take(i);
           return;
         }
-        uint32_t& hint = tail_hints_[size_t{rank} * kMaxSegments + c];
+        uint32_t& hint = unmerged_hints_[size_t{rank} * kMaxSegments + c];
         uint32_t i = records.first_beyond(a, from, to, hint);
         for (; i < to && records[i].file_offset < b; i++) take(i);
         hint = i;

@@ -18,7 +18,7 @@
 
 namespace pmio {
 
-class Unsynced {
+class WritesToSync {
  public:
   static constexpr uint32_t kMostRanges = 1024;
 
