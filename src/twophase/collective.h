@@ -37,14 +37,15 @@ class Collective {
   // begins at a multiple of 4096. If it cannot be had on some rank, there is an error on all of them.
   virtual Result<std::shared_ptr<std::byte>> share(uint64_t bytes) = 0;
 
-  // Messages. Those of one rank to another arrive in the order in which they were sent: the receives of a
-  // pair of ranks take them in the order in which they were begun. A message is never longer than its
-  // receive, nor than kMostMessageBytes. The engine has at most some dozens begun at a time. The bytes stay
-  // untouched until done() has said so.
+  // Messages, on one of two channels. Those of one rank to another on the same channel arrive in the order in
+  // which they were sent: the receives of a pair of ranks take them in the order in which they were begun. A
+  // message is never longer than its receive, nor than kMostMessageBytes. The engine has at most some dozens
+  // begun at a time. The bytes stay untouched until test() has said that the message is done.
   static constexpr uint64_t kMostMessageBytes = uint64_t{1} << 30;
+  static constexpr uint32_t kChannels = 2;
   using Message = uint32_t;
-  virtual Message send(uint32_t to, std::span<const std::byte> bytes) = 0;
-  virtual Message receive(uint32_t from, std::span<std::byte> room) = 0;
+  virtual Message send(uint32_t to, uint32_t channel, std::span<const std::byte> bytes) = 0;
+  virtual Message receive(uint32_t from, uint32_t channel, std::span<std::byte> room) = 0;
   // Whether it is done, without waiting. Then the number means nothing any more, and may be given to the next
   // message. *bytes, of a receive: how many have come. lost: it will never be done, because a rank has died;
   // counts as done.
