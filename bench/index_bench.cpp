@@ -172,7 +172,7 @@ class Bench {
   }
 
   void finish() {
-    must(file_->release(), "release");
+    must(file_->closing().release(), "release");
     file_.reset();
     job_.reset();
     std::ifstream target(options_.file, std::ios::binary);

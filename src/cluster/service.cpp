@@ -129,10 +129,10 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
     case Request::end:
       return part_->end(file, body);
     case Request::forget:
-      if (const auto open = job_.find_number(file)) open->forget_here();
+      if (const auto open = job_.find_number(file)) open->changes().forget_here();
       return {};
     case Request::truncated:
-      if (const auto open = job_.find_number(file)) open->truncated_here();
+      if (const auto open = job_.find_number(file)) open->changes().truncated_here();
       return {};
     case Request::discard: {
       const auto open = job_.find_number(file);

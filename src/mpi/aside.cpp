@@ -103,7 +103,7 @@ int step_aside(Handle& handle, const char* reason) {
     return raise_code(handle, drained.worst);
   }
   const int code = set_library_view(handle);
-  handle.file->forget_cache();
+  handle.file->changes().forget_cache();
   handle.set_engine(library_engine());
   if (reason != nullptr) Process::instance().note_file(handle.path, reason);
   count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
@@ -121,7 +121,7 @@ Outcome drain_before_library_call(Handle& handle, bool will_write, bool collecti
   const std::shared_ptr<File> file = logged_file(handle);
   if (!file) return std::nullopt;
   const Status drained = file->drain(will_write ? DrainScope::for_library_write : DrainScope::for_library);
-  if (will_write) file->forget_cache();
+  if (will_write) file->changes().forget_cache();
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);
     if (!collective) return code;

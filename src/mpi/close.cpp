@@ -43,7 +43,7 @@ bool may_lag(const Handle& handle) {
 // Collective, when all are in the close: whether the file may be complete later. Then all have published, and
 // whoever opens it from now on finds that it lags.
 bool all_lag(Handle& handle, bool small) {
-  const bool lags = !small && handle.file->begin_lag();
+  const bool lags = !small && handle.file->closing().begin_lag();
   int64_t told[] = {lags ? 0 : 1};
   return handle.team.largest(told) && told[0] == 0;
 }
@@ -56,22 +56,23 @@ int drain_for_close(Handle& handle) {
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
   if (may_lag(handle) && all_lag(handle, small)) {
-    handle.file->release_later();
+    handle.file->closing().release_later();
     note_size(handle, false);
     return MPI_SUCCESS;
   }
   Status status;
   const bool deleted = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && handle.team.all(dies_with(handle));
   if (deleted) {
-    status = handle.file->discard();
+    status = handle.file->changes().discard();
   } else if (handle.can_write()) {
     status = handle.file->drain();
     if (status.ok()) status = handle.file->flush();
   }
   // Said before the barrier, which a rank that is the reason for it may never come to.
-  if (!status.ok() && handle.file->spans_nodes()) complain_once(handle.file->kept_in_log(status).message());
+  if (!status.ok() && handle.file->spans_nodes())
+    complain_once(handle.file->closing().kept_in_log(status).message());
   handle.team.barrier();
-  const Status released = handle.file->release(leave_to_rest(handle, status.ok() && !deleted));
+  const Status released = handle.file->closing().release(leave_to_rest(handle, status.ok() && !deleted));
   // Of the two, that which names the place of the log. An error that the last drain has made good is none any
   // more.
   if (!released.ok()) status = released;

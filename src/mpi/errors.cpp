@@ -42,7 +42,7 @@ int raise_error(Handle& handle, const Status& status) {
   // A node that is gone takes the job with it, mostly: this is the last that is heard of the log.
   const bool last = status.code() == Code::io && handle.file != nullptr && handle.file->spans_nodes();
   if (!handle.said_error.exchange(true))
-    complain_once((last ? handle.file->kept_in_log(status) : status).message());
+    complain_once((last ? handle.file->closing().kept_in_log(status) : status).message());
   return raise_code(handle, error_class(status));
 }
 

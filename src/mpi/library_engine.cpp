@@ -26,8 +26,8 @@ Outcome LibraryEngine::set_size(Handle& handle, MPI_Offset size) {
   const int code = next_functions.File_set_size.next()(handle.real, size);
   // What ranks have logged meanwhile may have been drained and cut off.
   if (const std::shared_ptr<File> file = logged_file(handle)) {
-    file->truncated();
-    file->forget_cache();
+    file->changes().truncated();
+    file->changes().forget_cache();
   }
   return after_library_call(handle, code);
 }
@@ -50,7 +50,7 @@ Outcome LibraryEngine::get_size(Handle& handle, MPI_Offset* /*size*/) {
 
 // By any descriptor of the file: what write(2) has written belongs to the file, not to a descriptor.
 Status LibraryEngine::persist(Handle& handle) {
-  if (handle.file) return handle.file->sync_target();
+  if (handle.file) return handle.file->changes().sync();
   auto target = TargetFile::open(handle.path, TargetFile::Access::write_only);
   return target.ok() ? (*target)->sync() : target.status();
 }

@@ -78,7 +78,7 @@ bool is_contiguous(const FileView& view, const Memory& memory) {
 // system may still show the old size.
 void know_size(File& file, uint64_t wanted) {
   const Result<uint64_t> size = file.target().size_bytes();
-  file.set_known_size(size.ok() && !file.spans_nodes() ? size.value() : wanted);
+  file.changes().set_known_size(size.ok() && !file.spans_nodes() ? size.value() : wanted);
 }
 
 class LogEngine final : public Engine {
@@ -153,8 +153,8 @@ Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {
   if (size < 0 || !handle.can_write()) return std::nullopt;
   if (const int code = drain_together(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
-  handle.file->truncated_here();
-  handle.file->invalidate_cache();
+  handle.file->changes().truncated_here();
+  handle.file->changes().invalidate_cache();
   if (code == MPI_SUCCESS) know_size(*handle.file, static_cast<uint64_t>(size));
   // The library does it on one node; another node's client of the file system may go on with the old size.
   if (code == MPI_SUCCESS && handle.file->spans_nodes())
@@ -170,8 +170,8 @@ Outcome LogEngine::preallocate(Handle& handle, MPI_Offset size) {
   const auto bytes = static_cast<uint64_t>(size);
   const Room room = make_room(handle, bytes);
   if (!room.made) return room.outcome;
-  handle.file->invalidate_cache();
-  if (room.outcome == MPI_SUCCESS) handle.file->set_known_size(std::max(room.end, bytes));
+  handle.file->changes().invalidate_cache();
+  if (room.outcome == MPI_SUCCESS) handle.file->changes().set_known_size(std::max(room.end, bytes));
   handle.team.barrier();
   return room.outcome;
 }

@@ -64,8 +64,9 @@ void complete_for_append(const std::string& path) {
 void complete_before_open(const char* filename) {
   if (!Process::instance().some_file_lags()) return;
   const std::shared_ptr<File> file = logged_to(absolute_path(filename));
-  if (file == nullptr || !file->lags()) return;
-  if (const Status status = file->complete(); !status.ok()) complain_once(file->lags_on(status).message());
+  if (file == nullptr || !file->closing().lags()) return;
+  if (const Status status = file->closing().complete(); !status.ok())
+    complain_once(file->closing().lags_on(status).message());
 }
 
 // What the library has an error for before it meets the other ranks, which may be waiting for this one there.
@@ -163,11 +164,12 @@ int file_close(MPI_File* fh) {
 int file_delete(const char* filename, MPI_Info info) {
   const std::shared_ptr<File> file = filename == nullptr ? nullptr : logged_under(absolute_path(filename));
   // Those who have it open go on with the file, where they find what is drained now.
-  const bool lags = file && file->lags() && file->is_closed();
+  const bool lags = file && file->closing().lags() && file->closing().is_closed();
   Status status = file && !lags ? file->drain(DrainScope::for_library_write) : Status();
   const int code = next_functions.File_delete.next()(filename, info);
   // Nor may it be replayed.
-  if (code == MPI_SUCCESS && (!status.ok() || (lags && file->is_gone()))) status = file->discard();
+  if (code == MPI_SUCCESS && (!status.ok() || (lags && file->closing().is_gone())))
+    status = file->changes().discard();
   if (!status.ok()) complain_once(status.message());
   return code;
 }

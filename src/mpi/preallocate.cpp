@@ -64,7 +64,7 @@ struct Found {
   Status status;                       // unsupported: the file is not found
 
   Status make_room(uint64_t bytes, uint64_t known_end) const {
-    if (file != nullptr) return file->make_room(bytes, known_end);
+    if (file != nullptr) return file->changes().make_room(bytes, known_end);
     const auto made = target->allocate(bytes);
     if (!made.ok()) return made.status();
     if (made.value()) return {};

@@ -52,7 +52,7 @@ class Candidate {
   }
   ~Candidate() {
     try {
-      if (file_) (void)file_->release();
+      if (file_) (void)file_->closing().release();
     } catch (const std::bad_alloc&) {
       // It stays open, and has nothing logged.
     }

@@ -102,7 +102,8 @@ void Background::look() {
                        (used - std::min(used, resting)) * 2 > job_.member->pool().limit();
   for (const auto& known : files) {
     if (const auto file = known.lock())
-      file->background_drain(filling, {kIdleNs, kRetryNs, job_.member->options().max_age_ns});
+      file->parts().background_drain.drain_if_due(filling,
+                                                  {kIdleNs, kRetryNs, job_.member->options().max_age_ns});
   }
   if (is_short) job_.shrink_log();
   if (is_lost) job_.lost_log.give_memory_back();

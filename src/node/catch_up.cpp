@@ -45,7 +45,7 @@ bool CatchUp::complete_all() {
     const Status status = job_.files.complete(file);
     if (status.ok()) continue;
     complete = false;
-    if (job_.member->options().say) job_.member->options().say(file->lags_on(status).message());
+    if (job_.member->options().say) job_.member->options().say(file->closing().lags_on(status).message());
   }
   return complete;
 }

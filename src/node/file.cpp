@@ -1,8 +1,5 @@
 #include "node/file.h"
 
-#include <sys/stat.h>
-
-#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -19,7 +16,9 @@ FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity&
       direct_writer(shared, *reach, logged_end),
       reader(shared, *reach, logged_end),
       large_pieces(shared, reader, direct_writer),
-      appender(shared, *reach, logged_end, direct_writer, large_pieces) {
+      appender(shared, *reach, logged_end, direct_writer, large_pieces),
+      background_drain(shared, *reach),
+      changes(*this) {
   shared.job = &job;
   shared.key = key;
   shared.identity = identity;
@@ -77,7 +76,7 @@ void FileParts::add_up(bool waits) {
   shared.add_up_target();
 }
 
-File::File() = default;
+File::File() : closing_(*this) {}
 File::~File() = default;
 
 Result<std::shared_ptr<File>> File::attach(Job::Impl& job, const std::string& key,
@@ -135,16 +134,10 @@ Status File::sync() {
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
   PMIO_TRY(drain(DrainScope::everywhere));
-  if (target().access() != TargetFile::Access::read_only) PMIO_TRY(sync_target());
+  if (target().access() != TargetFile::Access::read_only) PMIO_TRY(changes().sync());
   parts_->reach->synced();
   count(counters.sync_ns, monotonic_ns() - start);
   return {};
-}
-
-Status File::sync_target() {
-  Status synced = target().sync();
-  if (!synced.ok()) parts_->shared.control->writes_to_sync.note_loss(synced);
-  return synced;
 }
 
 bool File::spans_nodes() const { return parts_->reach->spans_nodes(); }
@@ -171,135 +164,6 @@ bool File::has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const 
   return written.calls + read.calls <= calls && written.bytes + read.bytes <= bytes;
 }
 
-void File::invalidate_cache() {
-  FileControl& control = *parts_->shared.control;
-  parts_->reach->note_foreign_write();
-  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  RobustLock lock(control.index_mutex);
-  stop_serving_all(control);
-}
-
-void File::forget_here() {
-  invalidate_cache();
-  parts_->shared.control->known_size.store(UINT64_MAX, std::memory_order_release);
-}
-
-void File::forget_cache() {
-  forget_here();
-  parts_->reach->forget_elsewhere();
-}
-
-void File::set_known_size(uint64_t bytes) {
-  FileControl& control = *parts_->shared.control;
-  control.known_size.store(bytes, std::memory_order_release);
-  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-}
-
-Status File::make_room(uint64_t bytes, uint64_t known_end) {
-  const auto made = target().allocate(bytes);
-  if (!made.ok()) return made.status();
-  if (!made.value()) {
-    // A round, of any handle of the job, would write behind the end that is looked at.
-    const RobustLock lock(parts_->shared.control->drain_mutex);
-    PMIO_TRY(target().grow(bytes, known_end));
-  }
-  return spans_nodes() ? sync_target() : Status();
-}
-
-void File::truncated_here() {
-  parts_->shared.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  parts_->reach->note_truncation();
-}
-
-void File::truncated() {
-  truncated_here();
-  parts_->reach->truncated_elsewhere();
-}
-
-Status File::discard() { return parts_->reach->discard(); }
-
-Status File::release(const std::optional<RestingState>& resting) {
-  FileTable& table = parts_->shared.job->files;
-  if (!table.begin_release(*this)) return {};
-  const auto nothing_to_drain = [this] {
-    if (target().access() != TargetFile::Access::read_only) return false;
-    std::lock_guard lock(parts_->appender.mutex);
-    return !parts_->appender.owns_undrained();
-  };
-  const Status status = nothing_to_drain() ? Status() : drain();
-  parts_->add_up(true);
-  std::shared_ptr<File> self;  // goes when the lock is given back
-  std::lock_guard lock(parts_->appender.mutex);
-  self = table.end_release(*this, status, resting);
-  return status.ok() ? Status() : kept_in_log(status);
-}
-
-bool File::begin_lag() {
-  Job::Impl& job = *parts_->shared.job;
-  const bool has_failed = parts_->shared.control->error.load(std::memory_order_acquire) != 0;
-  if (spans_nodes() || has_failed || job.lost_log.is_known() || job.member->is_past_log()) return false;
-  return persist().ok() && job.files.begin_lag(*this);
-}
-
-void File::release_later() {
-  Job::Impl& job = *parts_->shared.job;
-  if (!job.files.begin_release(*this)) return;
-  parts_->add_up(true);
-  std::shared_ptr<File> self;  // goes when the lock is given back
-  const std::lock_guard lock(parts_->appender.mutex);
-  self = job.files.end_release_later(*this);
-}
-
-bool File::lags() const { return pmio::lags(*parts_->shared.control); }
-
-Status File::complete() {
-  PMIO_TRY(drain(DrainScope::everywhere));
-  // Since the close others may have written it.
-  parts_->reach->synced();
-  return {};
-}
-
-bool File::is_closed() const {
-  const SharedFile& file = parts_->shared;
-  if (!file.job->files.is_closed(*parts_)) return false;
-  // Of handles that never logged nobody knows which file they have open.
-  const std::atomic<uint64_t>* handed_on = file.job->member->options().files_handed_on;
-  if (handed_on == nullptr || handed_on->load(std::memory_order_acquire) != 0) return false;
-  for (uint32_t rank = 0; rank < file.control->ranks; rank++) {
-    const RankCell& cell = file.control->cells[rank];
-    if (&cell != file.cell && cell.attached.load(std::memory_order_acquire) == kAttached) return false;
-  }
-  return true;
-}
-
-bool File::is_gone() const {
-  struct stat facts {};
-  return fstat(parts_->shared.target->fd(), &facts) == 0 && facts.st_nlink == 0 && is_closed();
-}
-
-Status File::lags_on(const Status& status) const {
-  const Job::Impl& job = *parts_->shared.job;
-  if (job.lost_log.is_known()) return kept_in_log(status);
-  return {status.code(),
-          status.message() +
-              ", after its close (pmio_close=background); what is not in the file yet is in the "
-              "log '" +
-              job.member->directory() + "', and is tried again until the job ends",
-          status.system_errno()};
-}
-
-Status File::kept_in_log(const Status& status) const {
-  const Job::Impl& job = *parts_->shared.job;
-  if (job.lost_log.is_known())
-    return Status(status.code(), status.message() + "; what is not in the file is lost with the log",
-                  status.system_errno());
-  return Status(status.code(),
-                status.message() + "; what is not in the file yet stays in the log '" +
-                    job.member->directory() +
-                    "': make room or repair the file system, then run 'pmio recover'",
-                status.system_errno());
-}
-
 void File::forgive_errors() {
   SharedFile& file = parts_->shared;
   file.reported_errors = file.control->error_number.load(std::memory_order_acquire);
@@ -321,53 +185,11 @@ void File::fail(int error) {
   control.error_number.fetch_add(1, std::memory_order_release);
 }
 
-// Whether some of it has been in the log for longer than that. What is appended while it is drained counts
-// from then on. If the rank that has to look after it does not, because it only reads, say, any other does.
-bool AgeWatch::is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns) {
-  if (drained >= mark) {
-    mark = now_appended;
-    mark_ns = now;
-  }
-  return age_ns != 0 && now - mark_ns > age_ns;
-}
-
-void File::background_drain(bool filling, const DrainTimes& times) {
-  SharedFile& file = parts_->shared;
-  // If this process only reads, those drain who write.
-  if (!file.target->opened_to_write()) return;
-  uint64_t appended = 0;
-  uint64_t drained = 0;
-  for (uint32_t rank = 0; rank < file.control->ranks; rank++) {
-    const RankCell& cell = file.control->cells[rank];
-    appended += cell.appended.load(std::memory_order_acquire);
-    drained += cell.drained_records.load(std::memory_order_acquire);
-  }
-  const uint64_t now = monotonic_ns();
-  AgeWatch& watch = parts_->watch;
-  if (appended != watch.appended) watch.changed_ns = now;
-  watch.appended = appended;
-  const bool old = watch.is_old(appended, drained, now, times.age_ns);
-  if (appended == drained || now < watch.retry_ns) return;
-  // One that lags has a thread of its own, which must not disturb the program.
-  const bool idle =
-      file.cell->attached.load(std::memory_order_relaxed) != kLags && now - watch.changed_ns > times.idle_ns;
-  const bool due =
-      ((idle || old) && file.looks_after_it()) || watch.is_old(appended, drained, now, 2 * times.age_ns);
-  if (!filling && !due && file.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
-  const Status status = drain(DrainScope::possible);
-  // Records of calls that other nodes' ranks have not reached cannot be drained, however often it is asked.
-  constexpr uint64_t kPauseNs = 50'000'000;
-  watch.mark = 0;  // look anew
-  if (!status.ok())
-    watch.retry_ns = now + times.retry_ns;
-  else if (spans_nodes())
-    watch.retry_ns = monotonic_ns() + kPauseNs;
-}
-
 TargetFile& File::target() { return *parts_->shared.target; }
 Counters& File::counters() { return parts_->shared.job->member->counters(); }
 const FileIdentity& File::identity() const { return parts_->shared.identity; }
 const Layout& File::layout() const { return parts_->shared.layout; }
+TargetChanges& File::changes() { return parts_->changes; }
 Reach& File::reach() { return *parts_->reach; }
 FileParts& File::parts() const { return *parts_; }
 

@@ -15,8 +15,10 @@
 #include "drain/target.h"
 #include "extent/pattern.h"
 #include "log/segment.h"
+#include "node/closing.h"
 #include "node/job.h"
 #include "node/reach.h"
+#include "node/target_changes.h"
 
 namespace pmio {
 
@@ -68,61 +70,9 @@ class File {
   Status flush();
   // Drains everywhere, and syncs the target to its storage.
   Status sync();
-  // What is in the target is on its storage.
-  Status sync_target();
-  // Called by the background thread only: drains if the log fills (`filling`), or one of these times is over.
-  struct DrainTimes {
-    uint64_t idle_ns;   // nobody has appended for so long
-    uint64_t retry_ns;  // not before so long after a failure
-    uint64_t age_ns;    // something has been in the log for so long; 0: that is no reason
-  };
-  void background_drain(bool filling, const DrainTimes& times);
-
   // True if any local rank has logged anything, or is about to, since the file was opened by the first of
   // them.
   bool ever_logged() const;
-  // Somebody wrote the target behind the log's back: drop cached, already drained bytes. `invalidate`: by a
-  // call handed on, from all ranks. `forget`: from this rank alone: the other nodes are told, and the file's
-  // size is not known any more; `forget_here`: but for these.
-  void invalidate_cache();
-  void forget_cache();
-  void forget_here();
-  // From all ranks, none of which is writing: the size is this.
-  void set_known_size(uint64_t bytes);
-  // From one rank, after a drain: room for the file's first bytes, none of which is changed, as long as
-  // nobody writes beyond known_end (TargetFile::grow); if the file system cannot make it, the file is made as
-  // long. Seen by the other nodes on return.
-  Status make_room(uint64_t bytes, uint64_t known_end);
-  // The target has been cut, after a drain: the end of the file is the target's, or that of what is still to
-  // be drained, of calls that came in between. `here`: from all ranks. Else the other nodes are told.
-  void truncated_here();
-  void truncated();
-  // Deleted: nothing logged so far will be drained or replayed. Durable on return.
-  Status discard();
-
-  // Before the last close on this rank: gives this rank's segments back, or lets the file rest if resting is
-  // given. All ranks that share the handle have drained. After a drain error the segments stay, and the error
-  // is returned as kept_in_log.
-  Status release(const std::optional<RestingState>& resting = {});
-  // In the place of a drain before release: the file may be complete later than its close. All that share the
-  // handle have published. On return what this rank has logged is as durable as the log allows, and the job's
-  // ranks of this node know that it lags. False: the close has to drain it, as something has failed, or too
-  // many files lag already.
-  bool begin_lag();
-  // release, when all ranks that share the handle have begun to lag.
-  void release_later();
-  // Whether some rank of the node has closed it, and it may not be complete.
-  bool lags() const;
-  // Before it is opened again: it is complete on return, and what others have written since is seen.
-  Status complete();
-  // Whether nobody of the job can have it open on this node.
-  bool is_closed() const;
-  // The same, and it has no name any more.
-  bool is_gone() const;
-  // The error of a drain after the close, with the log's place in its message.
-  Status lags_on(const Status& status) const;
-  // The error of a drain, with the log's place in its message and what to do.
-  Status kept_in_log(const Status& status) const;
   // The first drain error not yet reported by this process; ok if none. Reported once per process.
   Status take_error();
   void forgive_errors();  // those so far have been reported
@@ -141,12 +91,16 @@ class File {
   Counters& counters();  // the process's
   const FileIdentity& identity() const;
   const Layout& layout() const;
+  Closing& closing() { return closing_; }
+  const Closing& closing() const { return closing_; }
+  TargetChanges& changes();
   Reach& reach();
   FileParts& parts() const;  // for the layers node and span
 
  private:
   File();
   std::unique_ptr<FileParts> parts_;
+  Closing closing_;
 };
 
 }  // namespace pmio

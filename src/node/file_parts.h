@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "node/appender.h"
+#include "node/background_drain.h"
 #include "node/direct_writer.h"
 #include "node/file.h"
 #include "node/large_pieces.h"
@@ -11,18 +12,9 @@
 #include "node/logged_end.h"
 #include "node/reach.h"
 #include "node/shared_file.h"
+#include "node/target_changes.h"
 
 namespace pmio {
-
-// How long a file's records have been in the log, for the background thread.
-struct AgeWatch {
-  uint64_t appended = 0;
-  uint64_t changed_ns = 0;
-  uint64_t retry_ns = 0;
-  uint64_t mark = 0;     // so many records had been appended
-  uint64_t mark_ns = 0;  // at this time, when as many as the mark before had been drained
-  bool is_old(uint64_t now_appended, uint64_t drained, uint64_t now, uint64_t age_ns);
-};
 
 struct FileParts {
   // Not attached yet. reach_maker: empty, if all ranks are on this node.
@@ -39,7 +31,8 @@ struct FileParts {
   LogReader reader;
   LargePieces large_pieces;
   Appender appender;
-  AgeWatch watch;  // the background thread's
+  BackgroundDrain background_drain;
+  TargetChanges changes;
   // Under the file table's mutex.
   uint32_t handles = 0;
   uint32_t releasing = 0;  // releases that have found no handle left

@@ -145,7 +145,7 @@ std::vector<std::shared_ptr<File>> FileTable::lagging() {
 }
 
 Status FileTable::complete(const std::shared_ptr<File>& file) {
-  PMIO_TRY(file->is_gone() ? file->discard() : file->drain());
+  PMIO_TRY(file->closing().is_gone() ? file->changes().discard() : file->drain());
   FileParts& parts = file->parts();
   const std::lock_guard lock(mutex_);
   // Else somebody else has let it go meanwhile, or has opened it, and may have closed it again.

@@ -44,8 +44,8 @@ class FileTable {
   [[nodiscard]] std::shared_ptr<File> end_release(File& file, const Status& drained,
                                                   const std::optional<RestingState>& resting);
 
-  // The same for a file that may be complete later than its close (File::begin_lag). False: too many lag, and
-  // the oldest one could not be completed; or nobody would complete it.
+  // The same for a file that may be complete later than its close (Closing::begin_lag). False: too many lag,
+  // and the oldest one could not be completed; or nobody would complete it.
   bool begin_lag(File& file);
   [[nodiscard]] std::shared_ptr<File> end_release_later(File& file);
   std::vector<std::shared_ptr<File>> lagging();  // the oldest first

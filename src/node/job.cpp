@@ -88,11 +88,11 @@ Job::~Job() {
   for (const auto& file : impl_->files.open_files()) {
     // A file that lags, or that the program did not close: complete it, as the end of the job is the last
     // chance.
-    const Status status = file->is_gone() ? file->discard() : file->drain();
+    const Status status = file->closing().is_gone() ? file->changes().discard() : file->drain();
     if (status.ok()) continue;
     impl_->member->keep_log();
-    const bool is_news = impl_->lost_log.is_known() || file->lags();
-    if (is_news && options().say) options().say(file->kept_in_log(status).message());
+    const bool is_news = impl_->lost_log.is_known() || file->closing().lags();
+    if (is_news && options().say) options().say(file->closing().kept_in_log(status).message());
   }
   impl_->files.clear();
 }

@@ -59,7 +59,7 @@ class Job {
   // The open file to which the nodes have given this number; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);
 
-  // Whether a file of this process lags (File::lags).
+  // Whether a file of this process lags (Closing::lags).
   bool has_lagging_files();
 
   // Whether somebody has removed the log directory: no file is logged any more, and open() fails.

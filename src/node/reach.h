@@ -35,7 +35,7 @@ enum class DrainScope {
 
 // How a file of several nodes is left at its last close, between the drains and the first release. Put
 // together by the maximum of each number over all ranks, of which one decides; if that has set rests, it is
-// for File::release.
+// for Closing::release.
 struct RestingState {
   uint64_t known = 0, uncertain = 0;      // stamps of records that others know of, and may have changed
   uint64_t rests = 0, set_back = 0;       // by who decides: it may rest; its times have been set back

@@ -98,7 +98,7 @@ Run::Run(const Setting& setting, std::string directory, std::string target, Medi
 
 Run::~Run() {
   for (auto& file : files_) {
-    if (file != nullptr) static_cast<void>(file->release());
+    if (file != nullptr) static_cast<void>(file->closing().release());
   }
   files_.clear();
   jobs_.clear();
@@ -181,26 +181,26 @@ Status Run::truncate_file(uint64_t size) {
   model_.must_write(not_durable_);
   not_durable_.clear();
   model_.may_truncate(size);
-  for (auto& file : files_) file->invalidate_cache();
+  for (auto& file : files_) file->changes().invalidate_cache();
   if (ftruncate(files_[0]->target().fd(), static_cast<off_t>(size)) != 0)
     return Status::from_errno(errno, "truncating");
   for (auto& file : files_) {
-    file->truncated();
-    file->invalidate_cache();
+    file->changes().truncated();
+    file->changes().invalidate_cache();
   }
   model_.must_truncate(size, setting_.failure == Failure::power_loss);
   return {};
 }
 
 Status Run::reopen(uint32_t rank) {
-  PMIO_TRY(files_[rank]->release());
+  PMIO_TRY(files_[rank]->closing().release());
   files_[rank].reset();
   return open(rank);
 }
 
 Status Run::discard(uint32_t rank) {
   model_.may_be(read_bytes(target_));
-  PMIO_TRY(files_[rank]->discard());
+  PMIO_TRY(files_[rank]->changes().discard());
   not_durable_.clear();
   model_.is(read_bytes(target_));
   return {};

@@ -40,7 +40,7 @@ const std::vector<std::byte> kOld(100, std::byte{1}), kNew(100, std::byte{2});
 
 TEST_F(CallsTest, WhatIsReadAgainIsReadFromTheFileAgain) {
   write_outside(0, std::vector<std::byte>(20'000, std::byte{1}));
-  members_[4].file->forget_cache();
+  members_[4].file->changes().forget_cache();
   EXPECT_EQ(read(4, 0, 100), kOld);
   write_outside(0, kNew);
   EXPECT_EQ(read(4, 0, 100), kNew);
@@ -49,7 +49,7 @@ TEST_F(CallsTest, WhatIsReadAgainIsReadFromTheFileAgain) {
 // What has been read along, by a client that keeps what it has read for each descriptor.
 TEST_F(CallsTest, ASyncShowsWhatOthersHaveWritten) {
   write_outside(0, std::vector<std::byte>(20'000, std::byte{1}));
-  members_[4].file->forget_cache();
+  members_[4].file->changes().forget_cache();
   EXPECT_EQ(read(4, 0, 100), kOld);
   write_outside(100, kNew);
   ASSERT_TRUE(members_[4].file->sync().ok());
@@ -87,7 +87,7 @@ TEST_F(CallsTest, ASecondOpenLeavesTheNumbersOfCallsAlone) {
   ASSERT_EQ(drained.wait_for(20s), std::future_status::ready);
   for (uint32_t rank = 0; rank < kRanks; rank++) expect_read(rank);
   expect_file();
-  for (const auto& file : second) EXPECT_TRUE(file->release().ok());
+  for (const auto& file : second) EXPECT_TRUE(file->closing().release().ok());
 }
 
 // To the calls that it has started the others need not have come: they may wait for what it does after this.

@@ -55,9 +55,9 @@ TEST_P(GoneNode, IsAnErrorAndTheLogsAreRecovered) {
     std::byte one;
     uint64_t got = 0;
     EXPECT_FALSE(members_[rank].file->read(0, &one, 1, &got).ok());
-    EXPECT_FALSE(members_[rank].file->release().ok());
+    EXPECT_FALSE(members_[rank].file->closing().release().ok());
   }
-  for (const uint32_t rank : ranks_of(gone)) EXPECT_FALSE(members_[rank].file->release().ok());
+  for (const uint32_t rank : ranks_of(gone)) EXPECT_FALSE(members_[rank].file->closing().release().ok());
   TearDown();
   for (uint32_t node = 0; node < kNodes; node++) {
     RecoverOptions options;
@@ -100,7 +100,7 @@ class HalfFinished : public ClusterTest, public testing::WithParamInterface<uint
     oracle_.write(offset, data.data(), data.size());
   }
   void expect_no_close() {
-    for (Member& member : members_) EXPECT_EQ(member.file->release().code(), Code::io);
+    for (Member& member : members_) EXPECT_EQ(member.file->closing().release().code(), Code::io);
   }
 };
 

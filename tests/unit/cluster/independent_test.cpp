@@ -160,7 +160,7 @@ TEST_F(ClusterTest, WhatIsLostIsToldToWhoeverMayHaveWrittenIt) {
   ASSERT_TRUE(round.ok());
   const FailingSync syncs;
   FailingSync::fail_next(EIO);
-  EXPECT_FALSE(members_[0].file->sync_target().ok());
+  EXPECT_FALSE(members_[0].file->changes().sync().ok());
   EXPECT_EQ((*round)->sync().system_errno(), EIO) << "of which somebody else has been told";
   round->reset();
 

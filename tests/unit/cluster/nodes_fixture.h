@@ -156,8 +156,8 @@ class ClusterTest : public testing::Test {
   // As a handle of one rank alone does it, which is handed on.
   void cut(uint32_t rank, uint64_t bytes) {
     std::filesystem::resize_file(path_, bytes);
-    members_[rank].file->truncated();
-    members_[rank].file->forget_cache();
+    members_[rank].file->changes().truncated();
+    members_[rank].file->changes().forget_cache();
   }
   void expect_size(uint64_t bytes) {
     for (const auto& member : members_) EXPECT_EQ(*member.file->size_bytes(), bytes);

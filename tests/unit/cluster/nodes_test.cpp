@@ -121,7 +121,7 @@ TEST_P(Layouts, TheNewestCallWins) {
       expect_read(static_cast<uint32_t>(random_() % kRanks));
     }
   }
-  for (Member& member : members_) EXPECT_TRUE(member.file->release().ok());
+  for (Member& member : members_) EXPECT_TRUE(member.file->closing().release().ok());
 }
 
 // A call that some ranks have not come to is not drained, and nobody who has not finished it waits for it.
@@ -163,7 +163,7 @@ TEST_P(Layouts, TheNewestIndependentWriteWins) {
     }
   }
   drain_all();
-  for (Member& member : members_) EXPECT_TRUE(member.file->release().ok());
+  for (Member& member : members_) EXPECT_TRUE(member.file->closing().release().ok());
   expect_file();
 }
 
@@ -224,7 +224,7 @@ TEST_F(ClusterTest, WhoAsksCanBeToldToForget) {
       return;
     }
     for (int i = 0; i < 500; i++) {
-      members_[rank].file->forget_cache();
+      members_[rank].file->changes().forget_cache();
       std::this_thread::sleep_for(
           std::chrono::microseconds(500));  // for the questions that are not the first
     }

@@ -55,7 +55,7 @@ class ClusterRestTest : public ClusterTest {
     }
     for (uint32_t rank = 0; rank < files.size(); rank++) {
       const bool rests = all.rests != 0 && may_rest(rank);
-      EXPECT_TRUE(files[rank]->release(rests ? std::optional(all) : std::nullopt).ok());
+      EXPECT_TRUE(files[rank]->closing().release(rests ? std::optional(all) : std::nullopt).ok());
       files[rank].reset();
     }
     return all.rests != 0;

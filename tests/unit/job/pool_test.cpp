@@ -36,7 +36,7 @@ TEST(NodePool, ThreadsThatOpenAndCloseFilesShareALogOfFourSegments) {
           const Status status = (*file)->append(i * data.size(), data.data(), data.size(), CallNumber());
           if (!status.ok() && failures++ == 0) ADD_FAILURE() << status.message();
         }
-        if (!(*file)->release().ok()) failures++;
+        if (!(*file)->closing().release().ok()) failures++;
         file = std::shared_ptr<File>();
         std::vector<std::byte> expected;
         for (int i = 0; i < 3; i++) expected.insert(expected.end(), data.begin(), data.end());
@@ -89,7 +89,7 @@ TEST(NodePool, NothingIsMadeReadyForManyFilesOfOneSegment) {
   };
   const std::filesystem::directory_iterator log(job->directory());
   EXPECT_EQ(static_cast<size_t>(std::count_if(begin(log), end(log), is_segment)), kFiles);
-  for (const auto& file : files) EXPECT_TRUE(file->release().ok());
+  for (const auto& file : files) EXPECT_TRUE(file->closing().release().ok());
 }
 
 TEST(NodePool, OnlyKeptSegmentsEndTheWait) {

@@ -158,7 +158,7 @@ TEST(Job, FindsWhatAnotherRankHasOpenAndNoOtherFileOfThatName) {
   ASSERT_TRUE(moved.ok()) << moved.status().message();
   EXPECT_NE(*moved, nullptr);
   *moved = nullptr;
-  EXPECT_TRUE((*file)->release().ok());
+  EXPECT_TRUE((*file)->closing().release().ok());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(Damage, SegmentThatCannotBeMapped) {
   std::ifstream file(root + "/file");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(text, std::string(100, 'a') + std::string(100, 'b'));
-  for (auto& each : files) EXPECT_TRUE(each->release().ok());
+  for (auto& each : files) EXPECT_TRUE(each->closing().release().ok());
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ TEST_F(Deaths, WhoOpensTheFirstTimeOrLeavesTheLastTime) {
     auto file = job->open({which, false, {}});
     ASSERT_TRUE(file.ok()) << file.status().message();
     EXPECT_TRUE((*file)->append(0, &byte, 1, 0).ok());
-    EXPECT_TRUE((*file)->release().ok());
+    EXPECT_TRUE((*file)->closing().release().ok());
   };
   const auto key_of = [](const std::string& which) {
     return file_key(*(*TargetFile::open(which, TargetFile::Access::read_only))->identity());
@@ -261,7 +261,7 @@ TEST_F(Deaths, WhoWasToDrainWhenAllAreIdle) {
   const std::vector<std::byte> both(2, byte);
   for (int wait = 0; wait < 3000 && contents(path) != both; wait++) usleep(10'000);
   EXPECT_EQ(contents(path), both);
-  EXPECT_TRUE(file->release().ok());
+  EXPECT_TRUE(file->closing().release().ok());
 }
 
 #if PMIO_SINGLE_STEPS
@@ -278,7 +278,7 @@ TEST_F(Deaths, LeaderOfARound) {
           // one.
           EXPECT_TRUE(write_all(file, '-') && file.drain().ok());
           EXPECT_TRUE(write_all(file, 'a') && reads(file, 'a'));
-          file.invalidate_cache();
+          file.changes().invalidate_cache();
           EXPECT_TRUE(write_all(file, 'b') && reads(file, 'b'));
           return self;
         },
@@ -351,7 +351,7 @@ TEST_F(Deaths, WhoGivesASegmentBack) {
           EXPECT_TRUE(write_all(*self.file, 'a') && self.file->drain().ok());
           return self;
         },
-        [](Process& self) { (void)self.file->release(); },
+        [](Process& self) { (void)self.file->closing().release(); },
         [&](Process& self) {
           if (!write_all(*self.file, 'b') || !reads(*self.file, 'b')) return 11;
           if (!self.file->drain().ok()) return 12;

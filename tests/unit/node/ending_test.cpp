@@ -162,7 +162,7 @@ TEST(Age, WhatIsOldIsDrainedWhileTheProgramGoesOnWriting) {
     usleep(1000);
   }
   EXPECT_GT(std::filesystem::file_size(path), 0u);
-  ASSERT_TRUE((*file)->release().ok());
+  ASSERT_TRUE((*file)->closing().release().ok());
   EXPECT_EQ(std::filesystem::file_size(path), written);
   file->reset();
 }

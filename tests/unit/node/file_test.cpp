@@ -113,8 +113,8 @@ void random_history(uint64_t seed, uint64_t capacity, bool background, bool log_
         oracle.bytes.resize(random() % span);
         ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(oracle.bytes.size())), 0);
         for (Rank& rank : all) {
-          rank.file->truncated();
-          rank.file->invalidate_cache();
+          rank.file->changes().truncated();
+          rank.file->changes().invalidate_cache();
         }
         break;
       }
@@ -209,7 +209,7 @@ TEST(NodeFile, ProcessesSeeEachOtherAfterABarrier) {
         }
         bad += !file->drain().ok();
         pthread_barrier_wait(barrier);
-        bad += !file->release().ok();
+        bad += !file->closing().release().ok();
       }
       _exit(bad != 0);
     }
@@ -240,7 +240,7 @@ TEST(NodeFile, AClosedFileIsNotOpenedAgain) {
   const std::shared_ptr<File> held = all[0].file;
   const std::vector<std::byte> data(1000, std::byte{1});
   ASSERT_TRUE(held->append(0, data.data(), data.size(), 0).ok());
-  ASSERT_TRUE(held->release().ok());
+  ASSERT_TRUE(held->closing().release().ok());
   all[0].file.reset();
   std::filesystem::remove(path);
   std::ofstream(path).flush();
@@ -251,7 +251,7 @@ TEST(NodeFile, AClosedFileIsNotOpenedAgain) {
   EXPECT_NE(again->get(), held.get());
   EXPECT_FALSE((*again)->ever_logged());
   ASSERT_TRUE((*again)->append(0, data.data(), 10, 0).ok());
-  ASSERT_TRUE((*again)->release().ok());
+  ASSERT_TRUE((*again)->closing().release().ok());
   EXPECT_EQ(contents(path).size(), 10u);
 }
 
@@ -276,7 +276,7 @@ TEST(NodeFile, ThreadsOpenOneFileAndCloseIt) {
       ASSERT_TRUE((*file)->append(at, reinterpret_cast<const std::byte*>(&value), sizeof value, 0).ok());
       ASSERT_TRUE((*file)->read(at, reinterpret_cast<std::byte*>(&back), sizeof back, &got).ok());
       EXPECT_EQ(back, value);
-      ASSERT_TRUE((*file)->release().ok());
+      ASSERT_TRUE((*file)->closing().release().ok());
     }
   };
   std::vector<std::thread> threads;

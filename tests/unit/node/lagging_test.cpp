@@ -1,4 +1,4 @@
-// Files that are complete later than their close (File::begin_lag), and what becomes of them meanwhile.
+// Files that are complete later than their close (Closing::begin_lag), and what becomes of them meanwhile.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -65,8 +65,8 @@ class Lagging : public testing::Test {
       EXPECT_TRUE(files[rank]->append(offset + rank * kBytes, bytes.data(), kBytes, 0).ok());
   }
   static void close_later(const Files& files) {
-    for (const auto& file : files) EXPECT_TRUE(file->begin_lag());
-    for (const auto& file : files) file->release_later();
+    for (const auto& file : files) EXPECT_TRUE(file->closing().begin_lag());
+    for (const auto& file : files) file->closing().release_later();
   }
   void write_and_close(const std::string& name, char value) {
     const Files files = open(name);
@@ -74,7 +74,7 @@ class Lagging : public testing::Test {
     close_later(files);
   }
   static void close(const Files& files) {
-    for (const auto& file : files) EXPECT_TRUE(file->release().ok());
+    for (const auto& file : files) EXPECT_TRUE(file->closing().release().ok());
   }
   void await_none_lags() const {
     while (lagging != 0) usleep(1000);
@@ -122,7 +122,7 @@ TEST_F(Lagging, OpenedAgainItIsReadAtOnceAndCompleteWhenAskedFor) {
   EXPECT_TRUE(files[0]->read(0, found.data(), found.size(), &got).ok());
   EXPECT_EQ(found, all('a'));
   hang.reset();
-  EXPECT_TRUE(files[1]->complete().ok());
+  EXPECT_TRUE(files[1]->closing().complete().ok());
   EXPECT_EQ(contents(path_of("data")), all('a'));
   write(files, 'b');
   close(files);
@@ -135,13 +135,13 @@ TEST_F(Lagging, ARankThatNeverHadItOpenCompletesIt) {
   const std::vector<std::byte> bytes = all('a');
   EXPECT_TRUE((*one)->append(0, bytes.data(), bytes.size(), 0).ok());
   const test::HangingWrites* hang = new test::HangingWrites;
-  EXPECT_TRUE((*one)->begin_lag());
-  (*one)->release_later();
+  EXPECT_TRUE((*one)->closing().begin_lag());
+  (*one)->closing().release_later();
   auto found = jobs[1]->find((*one)->identity(), path_of("data"));
   ASSERT_TRUE(found.ok() && *found);
-  EXPECT_TRUE((*found)->lags());
+  EXPECT_TRUE((*found)->closing().lags());
   delete hang;
-  EXPECT_TRUE((*found)->complete().ok());
+  EXPECT_TRUE((*found)->closing().complete().ok());
   EXPECT_EQ(contents(path_of("data")), all('a'));
 }
 
@@ -149,11 +149,11 @@ TEST_F(Lagging, WhatOthersWroteSinceIsSeenWhenItIsOpenedAgain) {
   write_and_close("data", 'a');
   // As if the other rank's thread were slower: this one's file is complete, and kept.
   const Files files = open("data");
-  EXPECT_TRUE(files[0]->complete().ok());
+  EXPECT_TRUE(files[0]->closing().complete().ok());
   const std::vector<std::byte> theirs = all('z');
   std::ofstream(path_of("data"), std::ios::binary)
       .write(reinterpret_cast<const char*>(theirs.data()), static_cast<std::streamsize>(theirs.size()));
-  for (const auto& file : files) EXPECT_TRUE(file->complete().ok());
+  for (const auto& file : files) EXPECT_TRUE(file->closing().complete().ok());
   std::vector<std::byte> found(theirs.size());
   uint64_t got = 0;
   EXPECT_TRUE(files[1]->read(0, found.data(), found.size(), &got).ok());
@@ -217,14 +217,14 @@ TEST_F(Lagging, AFailureIsToldByTheNextCallsOnTheFile) {
   write_and_close("data", 'a');
   await_said("No space left on device, after its close");
   const Files files = open("data");
-  EXPECT_EQ(files[0]->complete().code(), Code::no_space);
+  EXPECT_EQ(files[0]->closing().complete().code(), Code::no_space);
   EXPECT_EQ(files[0]->take_error().code(), Code::no_space);
-  EXPECT_FALSE(files[0]->begin_lag());
+  EXPECT_FALSE(files[0]->closing().begin_lag());
   std::vector<std::byte> found(kRanks * kBytes);
   uint64_t got = 0;
   EXPECT_TRUE(files[1]->read(0, found.data(), found.size(), &got).ok());
   EXPECT_EQ(found, all('a'));
-  for (const auto& file : files) EXPECT_FALSE(file->release().ok());
+  for (const auto& file : files) EXPECT_FALSE(file->closing().release().ok());
 }
 
 TEST_F(Lagging, WhatTheEndOfTheJobCannotDrainIsRecovered) {
@@ -284,8 +284,8 @@ TEST_F(Lagging, WithoutAThreadTheCloseDrains) {
   std::ofstream(path_of("data")).flush();
   auto file = (*job)->open({path_of("data"), false, {}});
   ASSERT_TRUE(file.ok());
-  EXPECT_FALSE((*file)->begin_lag());
-  EXPECT_TRUE((*file)->release().ok());
+  EXPECT_FALSE((*file)->closing().begin_lag());
+  EXPECT_TRUE((*file)->closing().release().ok());
 }
 
 }  // namespace

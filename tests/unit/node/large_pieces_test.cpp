@@ -174,7 +174,7 @@ TEST_F(WithLargePieces, TouchNoLogAhead) {
   usleep(kLonger);
   const SegmentPool& pool = file().parts().shared.job->member->pool();
   EXPECT_FALSE(pool.has_warm());
-  ASSERT_TRUE(file().release().ok());
+  ASSERT_TRUE(file().closing().release().ok());
   Job::OpenOptions read_only;
   read_only.path = path;
   read_only.read_only = true;
@@ -250,7 +250,7 @@ TEST_F(WithLargePieces, GoToAWarmLogIfTheyAreNotSoLarge) {
   write(0, 2000, 'c');
   EXPECT_EQ(straight(), 2000u);
   write(5000, 500, 's');
-  ASSERT_TRUE(file().release().ok());
+  ASSERT_TRUE(file().closing().release().ok());
   Job::OpenOptions again;
   again.path = path;
   again.direct_from = kFrom;

@@ -88,7 +88,7 @@ TEST(Leaving, ALogIsKeptWhereNoMarkCanBeMade) {
   ASSERT_TRUE(append_byte(*file, 0, 'a'));
   {
     const test::FailingWrites full(ENOSPC);
-    EXPECT_FALSE(file->release().ok());
+    EXPECT_FALSE(file->closing().release().ok());
     file.reset();
     job.reset();
   }
@@ -106,7 +106,7 @@ TEST(Leaving, ALogIsKeptWhereNoDescriptorIsLeft) {
               if (!append_byte(*file, 0, 'a')) return 1;
               while (open("/dev/null", O_RDONLY) >= 0) {
               }
-              (void)file->release();
+              (void)file->closing().release();
               file.reset();
               job.reset();
               return 0;
@@ -151,7 +151,7 @@ void inode_used_again(bool drained_before) {
   uint64_t got = 0;
   EXPECT_TRUE(file->read(0, found, sizeof found, &got).ok());
   EXPECT_EQ(got, 1u);
-  EXPECT_TRUE(file->release().ok());
+  EXPECT_TRUE(file->closing().release().ok());
   file.reset();
   EXPECT_EQ(contents(place.path).size(), 1u);
 }
@@ -178,7 +178,7 @@ TEST(Leaving, BytesOfTheDeadAreNotServedOverLaterOnes) {
   uint64_t got = 0;
   EXPECT_TRUE(file->read(0, found, sizeof found, &got).ok());
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(found), got), "later");
-  EXPECT_TRUE(file->release().ok());
+  EXPECT_TRUE(file->closing().release().ok());
 }
 
 // Nor is it put over them by the recovery of a job that is killed later.
@@ -196,7 +196,7 @@ void dead_is_overwritten(bool log_is_kept) {
               if (log_is_kept) std::ofstream(job->directory() + "/undrained").flush();
               for (const char value : {'y', 'z'}) {
                 auto file = *job->open({place.path, false, {}});
-                if (!append_byte(*file, 0, value) || !file->release().ok()) return 3;
+                if (!append_byte(*file, 0, value) || !file->closing().release().ok()) return 3;
               }
               return static_cast<int>(kill(getpid(), SIGKILL));
             }),
@@ -240,7 +240,7 @@ TEST(Leaving, ALogThatCannotGrowIsAFullLog) {
     const std::vector<std::byte> bytes(100'000, std::byte{'x'});
     for (uint64_t i = 0; i < 30; i++)
       ASSERT_TRUE(file->append(i * bytes.size(), bytes.data(), bytes.size(), 0).ok()) << code_name(code);
-    EXPECT_TRUE(file->release().ok());
+    EXPECT_TRUE(file->closing().release().ok());
     file.reset();
     EXPECT_EQ(contents(place.path).size(), 30 * bytes.size());
   }
@@ -271,7 +271,7 @@ TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
         return 1;
       // On one node the log is kept, for another file.
       if (node == 0) std::ofstream(job->directory() + "/undrained").flush();
-      if (!first->release().ok()) return 2;
+      if (!first->closing().release().ok()) return 2;
       first.reset();
       auto file = *job->open(open);
       if (!Spanning::of(*file)
@@ -335,7 +335,7 @@ TEST(Leaving, AJobOfSeveralNodesSaysThatItLives) {
       EXPECT_GE(*said(), before);
       EXPECT_LE(*said(), realtime_ns());
     }
-    EXPECT_TRUE(file->release().ok());
+    EXPECT_TRUE(file->closing().release().ok());
   }
 }
 
@@ -380,7 +380,7 @@ TEST(Leaving, NothingIsLoggedThroughATargetThatCanOnlyBeRead) {
               auto reading = *job->open({place.path, true, {}});
               chmod(place.path.c_str(), 0644);
               const bool refused = !job->open({place.path, false, {}}).ok();
-              const bool closed = reading->release().ok();
+              const bool closed = reading->closing().release().ok();
               reading.reset();
               job.reset();
               return refused && closed ? 0 : 1;
@@ -397,7 +397,7 @@ TEST(Leaving, AForkedProcessKeepsNoJobAlive) {
     for (;;) pause();
   auto file = *job->open({place.path, false, {}});
   ASSERT_TRUE(append_byte(*file, 0, 'a'));
-  EXPECT_TRUE(file->release().ok());
+  EXPECT_TRUE(file->closing().release().ok());
   file.reset();
   const std::string directory = job->directory();
   job.reset();

@@ -205,7 +205,7 @@ TEST_P(LostLog, WhatADeadRankTookWithItIsAnError) {
   const Status drained = ranks[0].file->drain();
   EXPECT_EQ(drained.code(), Code::io);
   EXPECT_NE(drained.message().find("rank 1 is gone"), std::string::npos) << drained.message();
-  EXPECT_EQ(ranks[0].file->release().code(), Code::io);
+  EXPECT_EQ(ranks[0].file->closing().release().code(), Code::io);
   ranks.clear();
 }
 

@@ -29,7 +29,7 @@ class NoteOrder : public testing::Test {
     return job;
   }
   void leave(std::unique_ptr<Job> job) {
-    for (const auto& file : files_) EXPECT_TRUE(file->release().ok());
+    for (const auto& file : files_) EXPECT_TRUE(file->closing().release().ok());
     files_.clear();
     job.reset();
   }

@@ -91,7 +91,7 @@ TEST_F(Opens, ACallWithoutDataDoesNotWaitForRoom) {
   auto jobs = scan(crashed());
   ASSERT_TRUE(jobs.ok());
   EXPECT_GT(jobs->at(0).files.at(0).undrained_records(), 0u);
-  EXPECT_TRUE((*file)->release().ok());
+  EXPECT_TRUE((*file)->closing().release().ok());
   file = std::shared_ptr<File>();
   close_all(full);
 }

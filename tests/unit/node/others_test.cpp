@@ -24,7 +24,7 @@ class Others : public testing::Test {
     job = std::move(Job::join(options)).value();
     file = *job->open({path, false, {}});
   }
-  ~Others() override { EXPECT_TRUE(file->release().ok()); }
+  ~Others() override { EXPECT_TRUE(file->closing().release().ok()); }
 
   void write_pieces(char value) {
     const std::vector<std::byte> bytes(8, static_cast<std::byte>(value));
@@ -87,7 +87,7 @@ TEST_F(Others, AreNoneBeforeTheFirstWrite) {
 // A call that was handed on wrote it, or changed its size.
 TEST_F(Others, AreNotTheJobItself) {
   EXPECT_EQ(writes_of_a_round('a'), 1u);
-  file->invalidate_cache();
+  file->changes().invalidate_cache();
   write_past(12, "gap");
   EXPECT_EQ(writes_of_a_round('b'), 1u);
   ASSERT_TRUE(file->drain(DrainScope::for_library_write).ok());

@@ -67,8 +67,8 @@ TEST(NodeRead, WhoOnlyReadsOpensNothingForWritingBeforeItDrains) {
   std::string text(9, ' ');
   std::ifstream(path).read(text.data(), 9);
   EXPECT_EQ(text, "new bytes");
-  ASSERT_TRUE(reader.file->release().ok());
-  EXPECT_TRUE(writer.file->release().ok());
+  ASSERT_TRUE(reader.file->closing().release().ok());
+  EXPECT_TRUE(writer.file->closing().release().ok());
 }
 
 TEST(NodeRead, WhatWasOpenedToBeReadMayBeWrittenByTheNextOpen) {
@@ -84,8 +84,8 @@ TEST(NodeRead, WhatWasOpenedToBeReadMayBeWrittenByTheNextOpen) {
   auto second = rank.job->open(options);
   ASSERT_TRUE(second.ok()) << second.status().message();
   EXPECT_TRUE((*second)->target().opened_to_write());
-  EXPECT_TRUE((*second)->release().ok());
-  EXPECT_TRUE(rank.file->release().ok());
+  EXPECT_TRUE((*second)->closing().release().ok());
+  EXPECT_TRUE(rank.file->closing().release().ok());
 }
 
 // In the end that costs less than to search every segment each time.

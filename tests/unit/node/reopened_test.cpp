@@ -33,7 +33,7 @@ class Reopened : public testing::Test {
       EXPECT_TRUE(files[rank]->append(rank * kBytes, bytes.data(), kBytes, 0).ok());
   }
   void close(bool succeeds) {
-    for (auto& file : files) EXPECT_EQ(file->release().ok(), succeeds);
+    for (auto& file : files) EXPECT_EQ(file->closing().release().ok(), succeeds);
     files.clear();
   }
   void write_and_fail_to_close(char value) {

@@ -46,8 +46,8 @@ struct NodeSize : testing::Test {
   // As the ranks that share a handle do.
   void note_cut(std::initializer_list<uint32_t> callers) {
     for (const uint32_t rank : callers) {
-      ranks[rank].file->truncated();
-      ranks[rank].file->invalidate_cache();
+      ranks[rank].file->changes().truncated();
+      ranks[rank].file->changes().invalidate_cache();
     }
   }
   void cut_after_drain(uint64_t size, uint32_t rank = 0) {

@@ -39,7 +39,7 @@ class SparesTest : public testing::Test {
     if (!std::filesystem::exists(path)) std::ofstream(path).flush();
     auto file = job.open({path, false, {}});
     return file.ok() && (*file)->append(0, reinterpret_cast<const std::byte*>(&byte), 1, 0).ok() &&
-           (*file)->release().ok();
+           (*file)->closing().release().ok();
   }
   static std::string text(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -74,7 +74,7 @@ TEST_F(SparesTest, FilesInTurnUseTheSame) {
     ASSERT_TRUE(open[0]->read(static_cast<uint64_t>(i), &found, 1, &got).ok());
     EXPECT_EQ(found, byte) << "of the same control block";
     EXPECT_EQ(*open[0]->size_bytes(), static_cast<uint64_t>(i) + 1);
-    for (auto& each : open) EXPECT_TRUE(each->release().ok());
+    for (auto& each : open) EXPECT_TRUE(each->closing().release().ok());
     open.clear();
     ASSERT_EQ(contents(path).size(), static_cast<size_t>(i) + 1);
     EXPECT_EQ(contents(path).back(), byte);
@@ -108,7 +108,7 @@ TEST_F(SparesTest, FewAreKept) {
       std::ofstream(path).flush();
       open.push_back(*job->open({path, false, {}}));
     }
-    for (auto& each : open) EXPECT_TRUE(each->release().ok());
+    for (auto& each : open) EXPECT_TRUE(each->closing().release().ok());
     open.clear();
     for (const char* kind : {"file-", "ledger-", "mark-"}) EXPECT_LE(names(*job, kind).size(), 8u) << kind;
   }
@@ -123,7 +123,7 @@ TEST_F(SparesTest, OneThatIsOpenedAgainBeginsAnew) {
   EXPECT_EQ(*again->size_bytes(), 6u);
   const std::byte byte{'2'};
   ASSERT_TRUE(again->append(1, &byte, 1, 0).ok());
-  EXPECT_TRUE(again->release().ok());
+  EXPECT_TRUE(again->closing().release().ok());
   again.reset();
   EXPECT_EQ(text(file('a')), "o2hers");
   // By a rank that has not had it open.

@@ -26,7 +26,7 @@ class NodeTimes : public testing::Test {
 TEST_F(NodeTimes, WaitingForRoomIsToldAndIsPartOfTheTime) {
   auto all = open_all(scratch_, path_, 1, 1 << 20);
   const uint64_t took = append(*all[0].file, 100, 200'000);
-  ASSERT_TRUE(all[0].file->release().ok());
+  ASSERT_TRUE(all[0].file->closing().release().ok());
   all[0].file.reset();
   const Counters& told = all[0].job->counters();
   EXPECT_GT(told.append_wait_ns.load(), 0u);
@@ -40,7 +40,7 @@ TEST_F(NodeTimes, WaitingForRoomIsToldAndIsPartOfTheTime) {
 TEST_F(NodeTimes, TheFirstCallsAreNotMultiplied) {
   auto all = open_all(scratch_, path_, 1, 64 << 20);
   const uint64_t took = append(*all[0].file, 10, 100);
-  ASSERT_TRUE(all[0].file->release().ok());
+  ASSERT_TRUE(all[0].file->closing().release().ok());
   all[0].file.reset();
   const Counters& told = all[0].job->counters();
   EXPECT_LE(told.append_ns.load(), took);
@@ -60,7 +60,7 @@ TEST_F(NodeTimes, ReadsFromTheFileAreMeasured) {
     ASSERT_TRUE(all[0].file->read(1000 + i * 1000, data.data(), data.size(), &got).ok());
     took += monotonic_ns() - begin;
   }
-  ASSERT_TRUE(all[0].file->release().ok());
+  ASSERT_TRUE(all[0].file->closing().release().ok());
   all[0].file.reset();
   const Counters& told = all[0].job->counters();
   EXPECT_EQ(told.read_timed_calls.load(), 200u);

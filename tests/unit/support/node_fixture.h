@@ -87,7 +87,7 @@ inline std::vector<Rank> open_all(const Scratch& scratch, const std::string& pat
 
 inline void close_all(std::vector<Rank>& ranks) {
   for (Rank& rank : ranks) {
-    Status status = rank.file->release();
+    Status status = rank.file->closing().release();
     EXPECT_TRUE(status.ok()) << status.message();
     rank.file.reset();
   }

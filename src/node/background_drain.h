@@ -1,0 +1,36 @@
+// When the background thread drains an open file: if the log fills, if nobody has appended for a while, or
+// if something has been in the log for long. Threads: the background thread only.
+#pragma once
+
+#include <cstdint>
+
+#include "node/reach.h"
+#include "node/shared_file.h"
+
+namespace pmio {
+
+class BackgroundDrain {
+ public:
+  BackgroundDrain(SharedFile& file, Reach& reach) : file_(file), reach_(reach) {}
+
+  struct Times {
+    uint64_t idle_ns;   // nobody has appended for so long
+    uint64_t retry_ns;  // not before so long after a failure
+    uint64_t age_ns;    // something has been in the log for so long; 0: that is no reason
+  };
+  // Drains if the log fills (`filling`), if somebody wants it, or if one of these times is over.
+  void drain_if_due(bool filling, const Times& times);
+
+ private:
+  bool is_old(uint64_t appended, uint64_t drained, uint64_t now, uint64_t age_ns);
+
+  SharedFile& file_;
+  Reach& reach_;
+  uint64_t appended_ = 0;
+  uint64_t changed_ns_ = 0;
+  uint64_t retry_ns_ = 0;
+  uint64_t mark_ = 0;     // so many records had been appended
+  uint64_t mark_ns_ = 0;  // at this time, when as many as the mark before had been drained
+};
+
+}  // namespace pmio
