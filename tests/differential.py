@@ -6,6 +6,7 @@ not always right. Its records are kept in the build directory and used again whi
 
   differential.py --seeds 1-1000 --ranks 4 --mpi mpich-5.0.2          more than CTest runs
   differential.py --seeds 1-200 --torture                             logs of 1 to 4 MiB
+  differential.py --seeds 1-200 --mode independent                    without a log
   differential.py --seeds 17-17 --keep DIRECTORY                      leaves files and records for a look
 """
 
@@ -49,6 +50,7 @@ def compare_batch(reference, subject, options, first, count):
     logs = Path(tempfile.mkdtemp(prefix="pmio-differential-", dir=places.memory()))
     # By `auto` the library has small files, and only the reference's is known to be right.
     modes = ["log", "log", "auto"] if subject.mpi.tag == reference.mpi.tag else ["log"]
+    modes = [options.mode] if options.mode else modes
     settings = random_settings(first, options.torture, logs, modes) if subject.pmio else {}
     found, trouble = subject.run(first, count, settings, options.keep)
     complaints = []
@@ -82,6 +84,7 @@ def parse_options():
     parser.add_argument("--timeout", type=float, default=30, help="seconds per seed")
     parser.add_argument("--work", type=Path, help="where the files are written; default: the temporary directory")
     parser.add_argument("--torture", action="store_true", help="tiny logs")
+    parser.add_argument("--mode", help="PMIO_MODE; default: log, and auto if the reference is of the same MPI")
     parser.add_argument("--plain", action="store_true", help="no pmio: compare an MPI with the reference")
     parser.add_argument("--keep", type=Path, help="leave the files and records of the run under pmio here")
     return parser.parse_args()
@@ -110,7 +113,7 @@ def main():
             if complaints:
                 equal = False
                 print("\n".join(complaints), flush=True)
-    what = "plain" if options.plain else "under pmio"
+    what = "plain" if options.plain else f"under pmio {options.mode or ''}".rstrip()
     verdict = "equal" if equal else "DIFFERENT"
     print(f"{tested.tag} {what} against plain {plain.tag}, {options.ranks} ranks, seeds {options.seeds}: {verdict}")
     return 0 if equal else 1

@@ -48,7 +48,7 @@ Status set_switch(bool& into, std::string_view key, std::string_view value) {
 }
 
 Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
-  if (value == "twophase" || value == "independent") {
+  if (value == "twophase") {
     return {Code::unsupported,
             "hint pmio_mode: '" + std::string(value) + "' is not available in this version; auto is used"};
   }
@@ -56,10 +56,12 @@ Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
     hints.mode = Mode::automatic;
   else if (value == "log")
     hints.mode = Mode::log;
+  else if (value == "independent")
+    hints.mode = Mode::independent;
   else if (is_off(value))
     hints.mode = Mode::off;
   else
-    return bad_value(key, value, "auto, log or off");
+    return bad_value(key, value, "auto, log, independent or off");
   return {};
 }
 
@@ -296,8 +298,24 @@ std::vector<HintPair> every_override(std::string_view text, std::vector<std::str
       text, [](const std::string& /*pattern*/) { return true; }, complaints);
 }
 
-std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory) {
-  return {{"pmio_mode", logs ? "log" : "off"},
+const char* mode_name(Mode mode) {
+  switch (mode) {
+    case Mode::automatic:
+      return "auto";
+    case Mode::log:
+      return "log";
+    case Mode::independent:
+      return "independent";
+    case Mode::twophase:
+      return "twophase";
+    case Mode::off:
+      break;
+  }
+  return "off";
+}
+
+std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::string& directory) {
+  return {{"pmio_mode", mode_name(mode)},
           {"pmio_dir", directory},
           {"pmio_log_size", std::to_string(hints.log_bytes)},
           {"pmio_index_memory", std::to_string(hints.index_bytes)},

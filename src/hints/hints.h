@@ -20,7 +20,8 @@
 
 namespace pmio {
 
-enum class Mode { automatic, log, off };
+// independent, twophase: without a log, by an engine of pmio's own (docs/decisions/0030-modes.md).
+enum class Mode { automatic, log, off, independent, twophase };
 // In order of what they allow; the least of all ranks' counts.
 enum class AcrossNodes { off, automatic, on };
 
@@ -66,7 +67,14 @@ std::vector<HintPair> every_override(std::string_view text, std::vector<std::str
 std::span<const std::string_view> hint_keys();
 
 // The pmio_ hints in force, as MPI_File_get_info shows them. hints: the job's, but for those of a file.
-std::vector<HintPair> hints_in_force(const Hints& hints, bool logs, const std::string& directory);
+// mode: as it turned out for the file.
+std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::string& directory);
+
+// As pmio_mode has it.
+const char* mode_name(Mode mode);
+
+// Whether files of that mode go by an engine of pmio's own that keeps no log.
+inline bool goes_straight(Mode mode) { return mode == Mode::independent || mode == Mode::twophase; }
 
 // "4096", "64M", "64MiB", "1G": bytes, with powers of 1024. invalid for anything else, and where it
 // overflows.

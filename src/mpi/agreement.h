@@ -14,7 +14,7 @@
 
 namespace pmio {
 
-// A file that a rank has opened for the log.
+// A file that a rank has opened, for the log or to go straight to it.
 struct OpenedFile {
   int64_t size_bytes = 0;
   int64_t mark = 0;         // of its identity, not negative; all clients of a file system see it alike
@@ -28,7 +28,8 @@ struct OpenedFile {
 // What one rank says.
 struct OpenStatement {
   int rank = 0;                    // in the communicator of the open
-  std::optional<OpenedFile> file;  // nothing: this rank cannot log it
+  int64_t mode = 0;                // a number for each that is not another's
+  std::optional<OpenedFile> file;  // nothing: this rank cannot
   bool has_complaint = false;      // the user should hear why not
   bool closes_in_background = false;
   int64_t open_number = 0;   // of rank 0: tells this open from all others of the job
@@ -40,12 +41,14 @@ class Agreement {
   // Of nobody: combined with another it changes nothing.
   Agreement() { least_.fill(kNothing); }
   explicit Agreement(const OpenStatement& said) : Agreement() {
+    least_[kMode] = said.mode;
+    least_[kMinusMode] = -said.mode;
     if (said.has_complaint) least_[kComplains] = said.rank;
     if (said.rank == 0) least_[kOpenNumber] = said.open_number;
     least_[kMinusTag] = -said.proposed_tag;
     if (!said.closes_in_background) least_[kClosesComplete] = said.rank;
     if (!said.file) {
-      least_[kCannotLog] = said.rank;
+      least_[kCannot] = said.rank;
       return;
     }
     if (said.file->file_number != 0) least_[kFileNumber] = said.file->file_number;
@@ -67,10 +70,12 @@ class Agreement {
   std::span<const int64_t> numbers() const { return least_; }
   std::span<int64_t> numbers() { return least_; }
 
-  // If the message failed on this rank, which then does not log.
-  void fail(int rank) { least_[kCannotLog] = rank; }
+  // If the message failed on this rank, which then leaves the file to the library.
+  void fail(int rank) { least_[kCannot] = rank; }
 
-  bool all_can_log() const { return least_[kCannotLog] == kNothing; }
+  bool all_can() const { return least_[kCannot] == kNothing; }
+  // Whether all ranks want the same mode.
+  bool same_mode() const { return least_[kMode] == -least_[kMinusMode]; }
   // One rank complains for all that have the same reason: the lowest.
   bool complains(int rank) const { return least_[kComplains] == rank; }
   // Whether all ranks want it.
@@ -92,9 +97,11 @@ class Agreement {
 
  private:
   enum Which {
-    kCannotLog,       // lowest rank
+    kCannot,          // lowest rank
     kComplains,       // lowest rank
     kClosesComplete,  // lowest rank
+    kMode,
+    kMinusMode,
     kOpenNumber,
     kFileNumber,
     kMark,

@@ -13,6 +13,8 @@ namespace {
 
 // Collective.
 int set_library_pointers(Handle& handle) {
+  if (handle.shared_in_library)
+    return next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
   int64_t shared = 0;
   if (handle.rank == 0) {
     const Result<int64_t> value = shared_fetch_add(handle, 0);
@@ -48,6 +50,7 @@ class OwnCalls {
 // Collective: gives the library's handle the view and the pointers of one that logs.
 int set_library_view(Handle& handle) {
   const OwnCalls own(handle.real);
+  if (handle.shared_in_library) return set_library_pointers(handle);  // it has the view
   GivenInfo given(MPI_INFO_NULL);
   for (const auto& [key, value] : handle.library_hints) given.set(key, value);
   const int code =
@@ -103,10 +106,10 @@ int step_aside(Handle& handle, const char* reason) {
     return raise_code(handle, drained.worst);
   }
   const int code = set_library_view(handle);
-  handle.file->changes().forget_cache();
+  if (handle.file) handle.file->changes().forget_cache();
   handle.set_engine(library_engine());
   if (reason != nullptr) Process::instance().note_file(handle.path, reason);
-  count(Process::instance().joined()->counters().close_ns, monotonic_ns() - begin);
+  if (Job* job = Process::instance().joined()) count(job->counters().close_ns, monotonic_ns() - begin);
   return raise_code(handle, code);
 }
 
@@ -116,12 +119,17 @@ int drain_together(Handle& handle) {
   return raise_code(handle, drained.worst);
 }
 
+Status drain_before_straight_call(Handle& handle, bool will_write) {
+  const std::shared_ptr<File> file = logged_file(handle);
+  if (!file) return {};
+  Status drained = file->drain(will_write ? DrainScope::for_library_write : DrainScope::for_library);
+  if (will_write) file->changes().forget_cache();
+  return drained;
+}
+
 Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
-  const std::shared_ptr<File> file = logged_file(handle);
-  if (!file) return std::nullopt;
-  const Status drained = file->drain(will_write ? DrainScope::for_library_write : DrainScope::for_library);
-  if (will_write) file->changes().forget_cache();
+  const Status drained = drain_before_straight_call(handle, will_write);
   if (!drained.ok()) {
     const int code = raise_error(handle, drained);
     if (!collective) return code;

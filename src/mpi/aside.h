@@ -26,6 +26,9 @@ int drain_together(Handle& handle);
 // the place of the library's. A collective call goes on, and Handle::undrained_error keeps the error.
 Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective);
 
+// The same before a call of a handle that goes straight to the file.
+Status drain_before_straight_call(Handle& handle, bool will_write);
+
 // The file of a handle that does not log, if some rank has logged to it; else null.
 std::shared_ptr<File> logged_file(Handle& handle);
 

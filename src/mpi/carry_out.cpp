@@ -11,7 +11,7 @@ Status check_end(Handle& handle, Direction direction, int64_t etype_offset, uint
             "a transfer beyond the largest file offset, or beyond the first of filetypes that overlap each "
             "other"};
   }
-  if (handle.largest_bytes == INT32_MAX) handle.largest_bytes = handle.file->target().largest_bytes();
+  if (handle.largest_bytes == INT32_MAX) handle.largest_bytes = handle.target().largest_bytes();
   if (direction == Direction::read || handle.view.end_offset(etype_offset, bytes) <= handle.largest_bytes)
     return {};
   return Status::from_errno(EFBIG, "cannot write '" + handle.path + "' beyond byte " +

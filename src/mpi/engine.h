@@ -3,13 +3,14 @@
 // A Handle has one engine at a time, and all ranks of an open have the same one. It changes in collective
 // calls only, on all ranks alike. Either the MPI library has the handle, with its view and its file pointers,
 // and calls are handed on as they came (mpi/library_engine.h). Or pmio keeps the view and the pointers, and
-// the engine moves the bytes (mpi/carry_out.h). So far the log is the only engine of that kind.
+// the engine moves the bytes (mpi/carry_out.h): to the log, or straight to the file (mpi/straight_engine.h).
 //
 // Errors have been through the file's error handler when an Outcome is returned, and have not when a Status
 // is. Threads: any, as MPI allows it for one handle.
 #pragma once
 
 #include "base/status.h"
+#include "hints/hints.h"
 #include "mpi/call.h"
 
 namespace pmio {
@@ -39,10 +40,14 @@ class Engine {
 
   // Local.
   virtual Outcome get_size(Handle& handle, MPI_Offset* size) = 0;
+  // The same, of a handle that the library does not have.
+  virtual Result<uint64_t> size_bytes(Handle& handle) = 0;
   // What this rank has written survives what the log's medium survives.
   virtual Status persist(Handle& handle) = 0;
   // What the ranks of this node have written is in the file.
   virtual Status drain(Handle& handle) = 0;
+  // As MPI_File_get_info tells it.
+  virtual Mode mode() const = 0;
 
  protected:
   constexpr explicit Engine(bool is_library) : is_library_(is_library) {}
@@ -57,5 +62,7 @@ Engine& library_engine();
 // The library's, until it is decided whether the handle logs (mpi/undecided.h).
 Engine& undecided_engine();
 Engine& log_engine();
+// pmio_mode=independent.
+Engine& independent_engine();
 
 }  // namespace pmio

@@ -1,8 +1,8 @@
 // What pmio knows of an open MPI_File, and the table to find it by.
 //
-// Its engine (mpi/engine.h) says whether it logs (node's File serves its reads and writes) or is handed on to
-// the MPI library. It starts as all ranks of the open agree. A later collective call may hand it on, for
-// good.
+// Its engine (mpi/engine.h) says whether it logs (node's File serves its reads and writes), goes straight to
+// the file (drain's StraightFile does) or is handed on to the MPI library. It starts as all ranks of the open
+// agree. A later collective call may hand it on, for good.
 //
 // Threads: find_handle any thread, without a lock where the thread asks for the same file as before. A Handle
 // stays until MPI_File_close, which the program does not call while another thread still uses the file.
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "drain/straight_file.h"
 #include "mpi/engine.h"
 #include "mpi/held_type.h"
 #include "mpi/info.h"
@@ -32,15 +33,16 @@ enum class Opener { other, alone, together };
 struct Handle {
   MPI_File real = MPI_FILE_NULL;
   int rank = 0, ranks = 1;  // in the communicator of the open
-  Team team;                // of those ranks, where it logs or has logged
-  int64_t number = 0;       // of the open that made it log: the same on its ranks, no other's in the job
+  Team team;                // of those ranks, where it logs or has logged, or goes or went straight
+  int64_t number = 0;       // of the open that gave it a team: the same on its ranks, no other's in the job
   int amode = 0;
   std::string name;  // that the program gave, without_prefix
   std::string path;  // the same, absolute; empty where it is not known
   Hints hints;
   LibraryHints library_hints;
-  bool closes_in_background = false;  // pmio_close: the same on all ranks, and of a file that logs
-  std::shared_ptr<File> file;         // null where the handle never logged
+  bool closes_in_background = false;       // pmio_close: the same on all ranks, and of a file that logs
+  std::shared_ptr<File> file;              // null where the handle never logged
+  std::unique_ptr<StraightFile> straight;  // null where the handle never went straight
   // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
   // MPI-IO takes less than the first value.
   std::atomic<int64_t> largest_bytes{INT32_MAX};
@@ -70,6 +72,9 @@ struct Handle {
   uint32_t open = 0;  // CallNumber::open
 
   std::unique_ptr<SharedPointer> shared;
+  // Of one that goes straight: the library has the shared pointer, and with it the view too. Its calls are
+  // handed on. Where the ranks share no memory.
+  bool shared_in_library = false;
   uint64_t view_epoch = 0;  // set_views so far
   int64_t shared_start =
       0;  // of the current epoch's shared pointer: not 0 before the first set_view of an append
@@ -86,6 +91,9 @@ struct Handle {
   void set_engine(Engine& engine) { engine_.store(&engine, std::memory_order_release); }
   bool in_library() const { return engine().is_library(); }
 
+  // Of one whose view and pointers pmio keeps.
+  TargetFile& target() const { return straight ? straight->target() : file->target(); }
+
   bool can_write() const { return (amode & MPI_MODE_RDONLY) == 0; }
   bool can_read() const { return (amode & MPI_MODE_WRONLY) == 0; }
 
@@ -98,7 +106,7 @@ void add_handle(std::unique_ptr<Handle> handle);
 std::unique_ptr<Handle> take_handle(MPI_File file);
 // Those whose view and pointers pmio keeps, by number: in an order that all their ranks share.
 std::vector<Handle*> own_handles();
-// Whether some handle that is handed on has this file open.
+// Whether some handle that does not log has this file open.
 bool handed_on(const FileIdentity& identity);
 // Forgets all: what the program still calls on them is the library's.
 void drop_handles();

@@ -5,6 +5,7 @@
 #include "mpi/close.h"
 #include "mpi/next_functions.h"
 #include "mpi/preallocate.h"
+#include "mpi/straight_engine.h"
 
 namespace pmio {
 namespace {
@@ -41,11 +42,18 @@ Outcome LibraryEngine::preallocate(Handle& handle, MPI_Offset size) {
 
 Outcome LibraryEngine::sync(Handle& handle) { return drain_before_library_call(handle, true, true); }
 
-// It may have logged before it was handed on.
-int LibraryEngine::close(Handle& handle) { return handle.file ? close_log(handle) : MPI_SUCCESS; }
+// It may have logged before it was handed on, or gone straight.
+int LibraryEngine::close(Handle& handle) {
+  if (handle.straight) return close_straight(handle);
+  return handle.file ? close_log(handle) : MPI_SUCCESS;
+}
 
 Outcome LibraryEngine::get_size(Handle& handle, MPI_Offset* /*size*/) {
   return drain_before_library_call(handle, false, false);
+}
+
+Result<uint64_t> LibraryEngine::size_bytes(Handle& /*handle*/) {
+  return Status(Code::unsupported, "the MPI library has the file");
 }
 
 // By any descriptor of the file: what write(2) has written belongs to the file, not to a descriptor.

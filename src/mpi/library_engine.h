@@ -18,6 +18,8 @@ class LibraryEngine : public Engine {
   Outcome get_size(Handle& handle, MPI_Offset* size) override;
   Status persist(Handle& handle) override;
   Status drain(Handle& handle) override;
+  Result<uint64_t> size_bytes(Handle& handle) override;
+  Mode mode() const override { return Mode::off; }
 
  protected:
   ~LibraryEngine() = default;

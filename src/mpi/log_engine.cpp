@@ -145,8 +145,10 @@ class LogEngine final : public Engine {
   Outcome sync(Handle& handle) override;
   int close(Handle& handle) override { return close_log(handle); }
   Outcome get_size(Handle& handle, MPI_Offset* size) override;
+  Result<uint64_t> size_bytes(Handle& handle) override { return handle.file->size_bytes(); }
   Status persist(Handle& handle) override { return handle.file->persist(); }
   Status drain(Handle& handle) override { return handle.file->drain(); }
+  Mode mode() const override { return Mode::log; }
 };
 
 Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {

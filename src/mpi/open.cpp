@@ -145,7 +145,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->real = *fh;
   if (!handle->in_library()) note_logged(*handle);
   undecided ? go_on_undecided(*handle) : note_opened(*handle);
-  if (handle->in_library()) process.note_handed_on();
+  if (!handle->file) process.note_handed_on();
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);
   return code;

@@ -43,6 +43,11 @@ bool Opening::all_in_order() {
 
 bool Opening::on_all_ranks(bool here) const { return pmio::on_all_ranks(here, comm_); }
 
+int Opening::least(int here) const {
+  int all = 0;
+  return mpi().Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, comm_) == MPI_SUCCESS ? all : 0;
+}
+
 Agreement Opening::agree(const OpenStatement& said) const {
   const Agreement mine(said);
   if (ranks_ == 1) return Agreement::combine(mine, Agreement());

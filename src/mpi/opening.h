@@ -33,6 +33,8 @@ class Opening {
 
   // Collective.
   bool on_all_ranks(bool here) const;
+  // The least that a rank has; 0 if a message fails.
+  int least(int here) const;
   Agreement agree(const OpenStatement& said) const;
   // in_one_world. all: of these ranks.
   Team make_team(const Agreement& all);

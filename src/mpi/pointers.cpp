@@ -16,7 +16,7 @@ Result<int64_t> seek_target(Handle& handle, MPI_Offset offset, int whence, int64
   if (whence == MPI_SEEK_CUR) {
     target += current;
   } else if (whence == MPI_SEEK_END) {
-    const Result<uint64_t> size = handle.file->size_bytes();
+    const Result<uint64_t> size = handle.engine().size_bytes(handle);
     if (!size.ok()) return size.status();
     target += handle.view.end_of_file(static_cast<int64_t>(size.value()));
   } else if (whence != MPI_SEEK_SET) {
@@ -28,7 +28,7 @@ Result<int64_t> seek_target(Handle& handle, MPI_Offset offset, int whence, int64
 
 // If the log directory is gone, a rank that has not used the pointer yet cannot find the others' any more.
 Status require_shared(const Handle& handle) {
-  if (handle.shared->used() || !Process::instance().joined()->has_lost_log()) return {};
+  if (!handle.file || handle.shared->used() || !Process::instance().joined()->has_lost_log()) return {};
   return Status(Code::io, "the shared file pointer of '" + handle.path +
                               "' cannot be used any more: the log directory was removed");
 }
@@ -36,7 +36,7 @@ Status require_shared(const Handle& handle) {
 }  // namespace
 
 Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
-  if (handle.file->spans_nodes()) {
+  if (handle.file && handle.file->spans_nodes()) {
     return Process::instance().cluster()->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                                     handle.shared_start, by);
   }
@@ -45,7 +45,7 @@ Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
 }
 
 static Status store_shared(Handle& handle, int64_t value) {
-  if (handle.file->spans_nodes())
+  if (handle.file && handle.file->spans_nodes())
     return Process::instance().cluster()->store(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                                 value);
   PMIO_TRY(require_shared(handle));
@@ -104,6 +104,7 @@ Outcome file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   decide(handle);
   if (handle.in_library())
     return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, true) : std::nullopt;
+  if (handle.shared_in_library) return std::nullopt;
   // No earlier call of any rank may move the pointer afterwards, and no later call may come before it is set.
   handle.team.barrier();
   int code = MPI_SUCCESS;
@@ -115,6 +116,7 @@ Outcome file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
 }
 
 Outcome file_get_position_shared(Handle& handle, MPI_Offset* offset) {
+  if (handle.shared_in_library) return std::nullopt;
   const Result<int64_t> value = shared_fetch_add(handle, 0);
   if (!value.ok()) return raise_error(handle, value.status());
   *offset = value.value();

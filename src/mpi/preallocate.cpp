@@ -15,11 +15,11 @@
 namespace pmio {
 namespace {
 
-// The ranks that have a handle open: its team, or a communicator for this call, if the handle never logged.
+// The ranks that have a handle open: its team, or a communicator for this call, if the handle has none.
 // Collective.
 class Together {
  public:
-  explicit Together(const Handle& handle) : team_(handle.file ? &handle.team : nullptr) {
+  explicit Together(const Handle& handle) : team_(handle.file || handle.straight ? &handle.team : nullptr) {
     if (team_ == nullptr) make(handle);
   }
   ~Together() {

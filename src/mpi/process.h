@@ -86,6 +86,8 @@ class Process {
   bool some_file_lags();
   // Of a handle that does not log.
   void note_handed_on();
+  // Whether the job's ranks are on one node and share memory there.
+  bool shares_memory() const { return rendezvous_ != nullptr && !spans_nodes_; }
   // Rendezvous::first_to_say; true where the ranks share no memory.
   bool first_to_say(const std::string& text) const;
   // What the job was joined with, for MPI_File_get_info.

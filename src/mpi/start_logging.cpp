@@ -1,4 +1,4 @@
-// Whether a handle logs: all ranks of its open agree on it.
+// Whether a handle logs, or goes straight to the file: all ranks of its open agree on it.
 #include "mpi/start_logging.h"
 
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "mpi/errors.h"
 #include "mpi/names.h"
 #include "mpi/process.h"
+#include "mpi/start_straight.h"
 #include "node/control.h"
 #include "recover/recover.h"
 #include "span/spanning.h"
@@ -67,16 +68,17 @@ class Candidate {
   std::shared_ptr<File> file_;
 };
 
-// What one rank can say about logging a file, before all ranks agree.
+// What one rank can say about a file, before all ranks agree.
 struct Attempt {
-  Candidate file;  // none: this rank cannot
+  Candidate file;                               // to be logged
+  std::unique_ptr<StraightFile> straight = {};  // or not; neither: this rank cannot
   int64_t size_bytes = 0;
   std::string why_not = {};   // if this rank cannot: Handle::why_not
   Status misconfigured = {};  // a reason that the user should hear
 };
 
 Attempt cannot(std::string why_not, Status misconfigured = {}) {
-  return {Candidate(), 0, std::move(why_not), std::move(misconfigured)};
+  return {Candidate(), {}, 0, std::move(why_not), std::move(misconfigured)};
 }
 
 // Whether a file that this handle has just opened is logged across nodes. Not if nobody writes it and nothing
@@ -126,7 +128,7 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
     return cannot(handle.can_write() ? "open without the log, or by threads at once" : "only read");
   const Result<uint64_t> size = file->size_bytes_here();
   if (!size.ok()) return cannot("its size cannot be told");
-  return {std::move(file), static_cast<int64_t>(size.value())};
+  return {std::move(file), {}, static_cast<int64_t>(size.value())};
 }
 
 // Before anybody logs: what dead jobs left for this file is older than what is written from here on. A file
@@ -140,10 +142,20 @@ Status bring_in_first(const Handle& handle, const std::optional<FileIdentity>& i
                           ", which was not the log directory when the file was opened"};
 }
 
+Attempt attempt_straight(const Handle& handle) {
+  StraightOpen opened = open_straight(handle);
+  if (opened.file == nullptr) return cannot(std::move(opened.why_not), std::move(opened.misconfigured));
+  const Result<uint64_t> size = opened.file->size_bytes();
+  if (!size.ok()) return cannot("its size cannot be told");
+  return {Candidate(), std::move(opened.file), static_cast<int64_t>(size.value())};
+}
+
 Attempt attempt(const Handle& handle, Cluster* cluster) {
   if (handle.hints.mode == Mode::off) return cannot("pmio_mode=off");
   if (handle.path.empty()) return cannot("a name that may be two files'");
   if (!handle.against.empty()) return cannot(handle.against);
+  if (goes_straight(handle.hints.mode)) return attempt_straight(handle);
+  if (cluster == nullptr && Process::instance().spans_nodes()) return cannot("other ranks do not log it");
   const std::optional<FileIdentity> identity = identity_at(handle.path);
   if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path, identity))
     return cannot("its file system is untried: pmio_mode=log");
@@ -181,11 +193,13 @@ OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const A
   said.has_complaint = !mine.misconfigured.ok();
   said.proposed_tag = propose_tag();
   if (handle.rank == 0) said.open_number = new_open_number();
-  if (!mine.file) return said;
-  const FileIdentity& identity = mine.file->identity();
+  if (goes_straight(handle.hints.mode)) said.mode = static_cast<int64_t>(handle.hints.mode);
+  if (!mine.file && !mine.straight) return said;
+  const FileIdentity identity = mine.file ? mine.file->identity() : *mine.straight->target().identity();
   OpenedFile& file = said.file.emplace();
   file.size_bytes = mine.size_bytes;
   file.mark = static_cast<int64_t>((identity.inode ^ identity.birth_ns) & INT64_MAX);
+  if (!mine.file) return said;
   file.file_number = static_cast<int64_t>(mine.file->reach().number());
   if (cluster == nullptr) return said;
   const Spanning& reach = Spanning::of(*mine.file);
@@ -209,31 +223,43 @@ bool all_join_nodes(File& file, const Agreement& all, const Opening& ranks) {
   return ranks.on_all_ranks(joined.ok());
 }
 
-// Collective, if the ranks are on several nodes. Null: the file is not logged.
-Cluster* span_nodes(Handle& handle, Opening& ranks, bool opened) {
-  handle.why_not = "not opened by all ranks, of several nodes";
-  if (!ranks.all_of_the_job()) return nullptr;
-  const bool off = handle.hints.mode == Mode::off;
-  const bool suits = opened && !off && seen_by_other_nodes(handle);
-  const bool all_suit = ranks.on_all_ranks(suits);
-  Cluster* cluster = all_suit ? Process::instance().join_nodes(handle.hints) : nullptr;
+// How a file of several nodes may be opened.
+struct AcrossNodesWay {
+  bool handed_on = false;
+  Cluster* cluster = nullptr;  // if it is logged
+};
+
+// Collective, if the ranks are on several nodes.
+AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
+  enum { kNothing, kStraight, kLog };
+  const bool all = ranks.all_of_the_job(), off = handle.hints.mode == Mode::off;
+  const bool straight = goes_straight(handle.hints.mode);
+  const bool suits = all && opened && !off && !straight && seen_by_other_nodes(handle);
+  const int way = ranks.least(straight ? kStraight : suits ? kLog : kNothing);
+  if (way == kStraight) return {};
+  Cluster* cluster = way == kLog ? Process::instance().join_nodes(handle.hints) : nullptr;
   handle.why_not = cluster != nullptr ? ""
-                   : all_suit         ? "the nodes do not reach each other"
+                   : way == kLog      ? "the nodes do not reach each other"
                    : off              ? "pmio_mode=off"
+                   : !all             ? "not opened by all ranks, of several nodes"
                    : suits            ? ""
                                       : "file system: pmio_across_nodes";
-  return cluster;
+  return {cluster == nullptr, cluster};
 }
 
-// Whether all ranks may log the file; if not, handle.why_not says what this one knows of it.
-bool all_can_log(Handle& handle, const Cluster* cluster, const Attempt& mine, const Agreement& all) {
+// Whether all ranks may have the file as they want; if not, handle.why_not says what this one knows of it.
+bool all_can(Handle& handle, const Cluster* cluster, const Attempt& mine, const Agreement& all) {
   if (all.complains(handle.rank))
     complain_once(mine.misconfigured.message() + "; the program runs on without the log");
-  if (!all.all_can_log()) {
-    handle.why_not = mine.file ? "" : mine.why_not;
+  if (!all.same_mode()) {
+    handle.why_not = "the ranks differ in pmio_mode";
     return false;
   }
-  if (cluster == nullptr || all.same_file()) return true;
+  if (!all.all_can()) {
+    handle.why_not = mine.file || mine.straight ? "" : mine.why_not;
+    return false;
+  }
+  if ((cluster == nullptr && !mine.straight) || all.same_file()) return true;
   if (handle.rank == 0) {
     complain_once("'" + handle.path +
                   "' is not the same file on all nodes; the program runs on without the log for it");
@@ -242,20 +268,23 @@ bool all_can_log(Handle& handle, const Cluster* cluster, const Attempt& mine, co
   return false;
 }
 
-// With all that the ranks have agreed on.
-void begin_logging(Handle& handle, const Agreement& all) {
-  const int64_t number = all.open_number();
+// With all that the ranks have agreed on: whatever becomes of the bytes, pmio keeps view and pointers.
+void begin(Handle& handle, const Agreement& all) {
   if (!handle.can_write()) handle.largest_bytes = INT64_MAX;
-  handle.open = handle.file->add_open(static_cast<uint64_t>(number), static_cast<uint32_t>(handle.ranks),
-                                      static_cast<uint32_t>(handle.rank));
   if (handle.amode & MPI_MODE_APPEND) handle.position = handle.shared_start = all.size_bytes();
-  Job* job = Process::instance().joined();
-  handle.number = number;
-  handle.closes_in_background = all.closes_in_background();
-  handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(number));
+  handle.number = all.open_number();
   handle.view = FileView::bytes().value();
   handle.etype = HeldType(MPI_BYTE);
   handle.filetype = HeldType(MPI_BYTE);
+}
+
+void begin_logging(Handle& handle, const Agreement& all) {
+  const int64_t number = handle.number;
+  handle.open = handle.file->add_open(static_cast<uint64_t>(number), static_cast<uint32_t>(handle.ranks),
+                                      static_cast<uint32_t>(handle.rank));
+  Job* job = Process::instance().joined();
+  handle.closes_in_background = all.closes_in_background();
+  handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(number));
   handle.set_engine(log_engine());
 }
 
@@ -275,12 +304,13 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   handle.why_not = "";
   Cluster* cluster = nullptr;
   if (Process::instance().spans_nodes()) {
-    cluster = span_nodes(handle, ranks, opened);
-    if (cluster == nullptr) return;
+    const AcrossNodesWay way = span_nodes(handle, ranks, opened);
+    if (way.handed_on) return;
+    cluster = way.cluster;
   }
   Attempt mine = opened ? try_attempt(handle, cluster) : Attempt();
   const Agreement all = ranks.agree(statement_of(handle, cluster, mine));
-  if (!all_can_log(handle, cluster, mine, all)) {
+  if (!all_can(handle, cluster, mine, all)) {
     if (Job* job = Process::instance().joined(); job != nullptr && opened)
       count(job->counters().files_passed_through);
     return;
@@ -290,6 +320,8 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
     return;
   }
   handle.team = ranks.make_team(all);
+  begin(handle, all);
+  if (mine.straight) return begin_straight(handle, std::move(mine.straight));
   handle.file = mine.file.keep();
   begin_logging(handle, all);
 }

@@ -1,4 +1,4 @@
-// Whether a handle logs.
+// Whether a handle logs, or goes straight to its file, or is handed on.
 #pragma once
 
 #include "mpi/handle.h"
@@ -7,9 +7,9 @@
 namespace pmio {
 
 // Collective over the ranks of the open, after the MPI library's open: sets what the handle needs to log, or
-// leaves it to be handed on. Says why not, if the user can do something about it. opened: whether the library
-// has given this rank a handle. A rank without one comes too: the others cannot know of it, and no handle
-// logs if one of them is missing.
+// to go straight to the file, or leaves it to be handed on. Says why not, if the user can do something about
+// it. opened: whether the library has given this rank a handle. A rank without one comes too: the others
+// cannot know of it, and no handle logs if one of them is missing.
 void start_logging(Handle& handle, Opening& ranks, bool opened);
 
 // Before anybody writes the file that path leads to: brings in what a dead job has left of it in that log

@@ -48,7 +48,8 @@ Outcome nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* reque
 }
 
 Outcome split_begin(Handle& handle, const Transfer& transfer) {
-  if (!handle.in_library() && handle.split) return raise_code(handle, MPI_ERR_IO);
+  if (!handle.in_library() && (handle.split || handle.split_in_library))
+    return raise_code(handle, MPI_ERR_IO);
   const Moved moved = handle.engine().transfer(handle, transfer, Completion::split);
   if (moved.outcome == MPI_SUCCESS) handle.split = moved.bytes;
   handle.split_in_library = !moved.outcome;
@@ -62,7 +63,7 @@ Outcome split_end(Handle& handle, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   // Not left to the library: Open MPI would crash.
-  if (!handle.in_library()) return raise_code(handle, MPI_ERR_IO);
+  if (!handle.in_library() && !handle.split_in_library) return raise_code(handle, MPI_ERR_IO);
   handle.split_in_library = false;
   return std::nullopt;
 }

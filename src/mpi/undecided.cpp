@@ -215,7 +215,7 @@ void decide(Handle& handle) {
 }
 
 void note_logged(const Handle& handle) {
-  if (handle.opener != Opener::other) seen(handle.opener).logged.push_back(&handle);
+  if (handle.opener != Opener::other && handle.file) seen(handle.opener).logged.push_back(&handle);
 }
 
 void forget_logged(const Handle& handle) {

@@ -75,6 +75,10 @@ Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_D
   const AnyRank any = agree_on_view(handle, info, leaves_view);
   if (any.has_new_hints)
     if (const int code = hand_hints_on(handle, info); code != MPI_SUCCESS) return code;
+  if (handle.shared_in_library) {
+    const int code = next_functions.File_set_view.next()(handle.real, disp, etype, filetype, datarep, info);
+    if (code != MPI_SUCCESS) return code;
+  }
   if (is_wrong(etype, filetype, datarep)) return std::nullopt;
   // Not left to the library: Open MPI would take it.
   if (disp < 0) return raise_code(handle, MPI_ERR_ARG);
@@ -127,7 +131,7 @@ Outcome file_get_info(Handle& handle, MPI_Info* info_used) {
   if (code != MPI_SUCCESS) return code;
   Hints hints = Process::instance().job_hints();
   hints.closes_in_background = handle.closes_in_background;
-  for (const auto& [key, value] : hints_in_force(hints, !handle.in_library(), hints.directory))
+  for (const auto& [key, value] : hints_in_force(hints, handle.engine().mode(), hints.directory))
     set_in(*info_used, key, value);
   return code;
 }

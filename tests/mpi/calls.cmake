@@ -6,7 +6,7 @@ find_package(Threads REQUIRED)
 
 foreach(tag IN LISTS tags)
   foreach(program IN ITEMS threads many_files names deleted error_handlers failed_opens device_buffers handed_on beside resized
-      largest refused sessions spawned hints undecided background_close)
+      largest refused sessions spawned hints undecided background_close modes)
     pmio_add_mpi_program(${program} ${tag} Threads::Threads ${CMAKE_DL_LIBS})
   endforeach()
   target_link_options(beside-${tag} PRIVATE -rdynamic)  # its fallocate is everybody's
@@ -33,6 +33,7 @@ foreach(tag IN LISTS tags)
     pmio_add_script_test(${program} ${tag} compare_runs.py --mode auto --program ${program})
   endforeach()
   pmio_add_covered_test(background_close ${tag} compare_runs.py --program background_close)
+  pmio_add_covered_test(modes ${tag} compare_runs.py --program modes)
   pmio_add_covered_test(resized ${tag} compare_runs.py --program resized)
   # MPICH's library of the standard ABI ends such a program itself: what it gives is not MPI_FILE_NULL.
   if(NOT tag MATCHES "^abi")

@@ -28,7 +28,7 @@ Agreement of_all(const std::vector<OpenStatement>& ranks) {
 
 TEST(Agreement, OfRanksThatCanAllLogTheSameFile) {
   const Agreement all = of_all({by(0), by(1), by(2)});
-  EXPECT_TRUE(all.all_can_log());
+  EXPECT_TRUE(all.all_can());
   EXPECT_TRUE(all.same_file());
   EXPECT_EQ(all.open_number(), int64_t{7} << 32 | 3);
   EXPECT_EQ(all.file_number(), all.open_number() + 1);
@@ -41,7 +41,7 @@ TEST(Agreement, OfOneRankIsWhatItSays) {
   said.file->size_bytes = 99;
   said.proposed_tag = 4;
   const Agreement all = of_all({said});
-  EXPECT_TRUE(all.all_can_log());
+  EXPECT_TRUE(all.all_can());
   EXPECT_TRUE(all.same_file());
   EXPECT_EQ(all.size_bytes(), 99);
   EXPECT_EQ(all.tag(), 4);
@@ -50,10 +50,10 @@ TEST(Agreement, OfOneRankIsWhatItSays) {
 TEST(Agreement, OneRankThatCannotIsEnough) {
   OpenStatement cannot = by(1);
   cannot.file.reset();
-  EXPECT_FALSE(of_all({by(0), cannot, by(2)}).all_can_log());
+  EXPECT_FALSE(of_all({by(0), cannot, by(2)}).all_can());
   Agreement failed = of_all({by(0), by(1)});
   failed.fail(1);
-  EXPECT_FALSE(failed.all_can_log());
+  EXPECT_FALSE(failed.all_can());
 }
 
 TEST(Agreement, AllRanksMustWantACloseInTheBackground) {

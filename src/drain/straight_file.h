@@ -1,0 +1,45 @@
+// A file that is read and written without a log, by this process for itself: each call's bytes are in the
+// file when it returns, and nothing is kept.
+//
+// What lies between the pieces of a write is never written, not even with the bytes that were read there: so
+// no write can lose a neighbour's. Reads take pieces that are near to each other at once, with what lies
+// between.
+//
+// On several nodes (Sharing::nodes) a write is synced before it returns, and a read goes past what this
+// node's client of the file system may have kept. So any node sees what it has learnt of.
+//
+// Threads: any. Durability: none before sync().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "drain/target.h"
+#include "extent/pattern.h"
+
+namespace pmio {
+
+class StraightFile {
+ public:
+  enum class Sharing { node, nodes };
+  StraightFile(std::unique_ptr<TargetFile> target, Sharing sharing)
+      : target_(std::move(target)), sharing_(sharing) {}
+
+  TargetFile& target() { return *target_; }
+
+  // Writes the next `bytes` of the memory cursor's stream, as the next `bytes` of the file cursor's, whose
+  // pieces ascend. After an error some of them may be written.
+  Status write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
+  // The other way round. *got is less only at the end of the file; the rest of the buffer is untouched.
+  Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got);
+  Result<uint64_t> size_bytes() { return target_->size_bytes(sharing_ == Sharing::nodes); }
+  // What this process has written is on its storage, and other nodes see it.
+  Status sync() { return target_->sync(); }
+
+ private:
+  const std::unique_ptr<TargetFile> target_;
+  const Sharing sharing_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,165 @@
+#include "mpi/straight_engine.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "mpi/aside.h"
+#include "mpi/next_functions.h"
+#include "mpi/preallocate.h"
+#include "mpi/process.h"
+
+namespace pmio {
+namespace {
+
+// Of what is in a GPU's memory, so much is in the CPU's at a time.
+constexpr uint64_t kStageBytes = 4 << 20;
+
+const Pattern& byte_stream() {
+  static const Pattern& stream = *new Pattern(Pattern::bytes(1));
+  return stream;
+}
+
+Status write_from_device(StraightFile& file, PatternCursor& to, const Memory& memory) {
+  PatternCursor from = memory.cursor();
+  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
+  for (uint64_t left = memory.bytes(), bytes = 0; left > 0; left -= bytes) {
+    bytes = std::min(left, kStageBytes);
+    PMIO_TRY(memory.fetch(from, stage.get(), bytes));
+    PatternCursor staged(byte_stream(), 0, 0);
+    PMIO_TRY(file.write(to, staged, stage.get(), bytes));
+  }
+  return {};
+}
+
+Status read_to_device(StraightFile& file, PatternCursor& from, const Memory& memory, uint64_t* done) {
+  PatternCursor to = memory.cursor();
+  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
+  while (*done < memory.bytes()) {
+    const uint64_t bytes = std::min(memory.bytes() - *done, kStageBytes);
+    uint64_t got = 0;
+    PatternCursor staged(byte_stream(), 0, 0);
+    PMIO_TRY(file.read(from, staged, stage.get(), bytes, &got));
+    PMIO_TRY(memory.store(to, stage.get(), got));
+    *done += got;
+    if (got < bytes) break;
+  }
+  return {};
+}
+
+class IndependentEngine final : public StraightEngine {
+ public:
+  struct Turn {
+    Turn(Handle& /*handle*/, const Call& /*call*/) {}
+  };
+
+  Status write(Handle& handle, const Call& /*call*/, int64_t etype_offset, const Memory& memory) {
+    return write_straight(handle, etype_offset, memory);
+  }
+  Status read(Handle& handle, const Call& /*call*/, int64_t etype_offset, const Memory& memory,
+              uint64_t* got) {
+    return read_straight(handle, etype_offset, memory, got);
+  }
+  // Nobody waits for it.
+  void without_bytes(Handle& /*handle*/, const Call& /*call*/, bool /*failed*/) {}
+  Status take_error(Handle& /*handle*/) { return {}; }
+
+  Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) override {
+    if (transfer.pointer == Pointer::shared && handle.shared_in_library) return {hand_on(handle, transfer)};
+    return carry_out(*this, handle, transfer, completion);
+  }
+  Mode mode() const override { return Mode::independent; }
+};
+constinit IndependentEngine engine;
+
+}  // namespace
+
+Engine& independent_engine() { return engine; }
+
+Status StraightEngine::write_straight(Handle& handle, int64_t etype_offset, const Memory& memory) {
+  PMIO_TRY(drain_before_straight_call(handle, true));
+  PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
+  if (memory.on_device()) return write_from_device(*handle.straight, to, memory);
+  return handle.straight->write(to, from, memory.base(), memory.bytes());
+}
+
+Status StraightEngine::read_straight(Handle& handle, int64_t etype_offset, const Memory& memory,
+                                     uint64_t* got) {
+  PMIO_TRY(drain_before_straight_call(handle, false));
+  *got = 0;
+  PatternCursor from = handle.view.cursor(etype_offset), to = memory.cursor();
+  if (memory.on_device()) return read_to_device(*handle.straight, from, memory, got);
+  return handle.straight->read(from, to, memory.base(), memory.bytes(), got);
+}
+
+Outcome StraightEngine::hand_on(Handle& handle, const Transfer& transfer) {
+  return drain_before_library_call(handle, transfer.direction == Direction::write, transfer.collective);
+}
+
+Outcome StraightEngine::set_size(Handle& handle, MPI_Offset size) {
+  if (size < 0 || !handle.can_write()) return std::nullopt;
+  // Nobody cuts off what another rank is still writing, and none writes before it is cut off.
+  handle.team.barrier();
+  const Status drained = drain_before_straight_call(handle, true);
+  if (const int worst = handle.team.worst(error_class(drained)); worst != MPI_SUCCESS)
+    return drained.ok() ? raise_code(handle, worst) : raise_error(handle, drained);
+  const int code = next_functions.File_set_size.next()(handle.real, size);
+  if (const std::shared_ptr<File> file = logged_file(handle)) {
+    file->changes().truncated();
+    file->changes().forget_cache();
+  }
+  handle.team.barrier();
+  return code;
+}
+
+Outcome StraightEngine::preallocate(Handle& handle, MPI_Offset size) {
+  if (is_wrong_preallocation(handle, size)) return std::nullopt;
+  handle.team.barrier();
+  const Status drained = drain_before_straight_call(handle, true);
+  if (const int worst = handle.team.worst(error_class(drained)); worst != MPI_SUCCESS)
+    return drained.ok() ? raise_code(handle, worst) : raise_error(handle, drained);
+  const Room room = make_room(handle, static_cast<uint64_t>(size));
+  if (!room.made) return room.outcome;
+  handle.team.barrier();
+  return room.outcome;
+}
+
+// The library's comes next, which syncs its own writes by the shared pointer.
+Outcome StraightEngine::sync(Handle& handle) {
+  if (!handle.can_write()) return std::nullopt;
+  Status status = drain_before_straight_call(handle, true);
+  if (status.ok()) status = handle.straight->sync();
+  if (!status.ok()) return raise_error(handle, status);
+  return std::nullopt;
+}
+
+Result<uint64_t> StraightEngine::size_bytes(Handle& handle) {
+  const Status drained = drain_before_straight_call(handle, false);
+  if (!drained.ok()) return drained;
+  return handle.straight->size_bytes();
+}
+
+Outcome StraightEngine::get_size(Handle& handle, MPI_Offset* size) {
+  if (size == nullptr) return std::nullopt;
+  const Result<uint64_t> bytes = size_bytes(handle);
+  if (!bytes.ok()) return raise_error(handle, bytes.status());
+  *size = static_cast<MPI_Offset>(bytes.value());
+  return MPI_SUCCESS;
+}
+
+Status StraightEngine::persist(Handle& handle) { return handle.straight->sync(); }
+
+int StraightEngine::close(Handle& handle) { return close_straight(handle); }
+
+int close_straight(Handle& handle) {
+  Status status;
+  if (handle.can_write()) status = handle.straight->target().flush();
+  if (!status.ok()) complain_once(status.message());
+  // Nobody returns before all have written.
+  const int worst = handle.team.worst(error_class(status));
+  if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))
+    handle.shared->remove();
+  handle.straight.reset();
+  return worst;
+}
+
+}  // namespace pmio

@@ -1,0 +1,194 @@
+/* Handles of one file with different pmio_mode, open at the same time and one after the other: each sees what
+ * the others have written, and the last writer wins. Checks itself; the files that stay in DIRECTORY are the
+ * same in every run. Usage: modes DIRECTORY */
+#include <dirent.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+enum { COUNT = 3000 }; /* ints of each rank */
+static const char* const kModes[] = {"log", "independent", "twophase", "off", "auto"};
+enum { MODES = sizeof kModes / sizeof *kModes };
+static int under_pmio, values[COUNT];
+
+static MPI_File opened(const char* name, int amode, const char* mode, const char* close) {
+  MPI_File file = MPI_FILE_NULL;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "pmio_mode", mode);
+  MPI_Info_set(info, "pmio_close", close);
+  check(MPI_File_open(MPI_COMM_WORLD, path_of(name), amode, info, &file) == MPI_SUCCESS, "open");
+  MPI_Info_free(&info);
+  return file;
+}
+
+static const char* mode_of(MPI_File file) {
+  static char mode[32];
+  MPI_Info info;
+  int found = 0;
+  mode[0] = 0;
+  MPI_File_get_info(file, &info);
+  MPI_Info_get(info, "pmio_mode", sizeof mode - 1, mode, &found);
+  MPI_Info_free(&info);
+  return mode;
+}
+
+static void wait_for_all(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+/* Each rank takes every so many ints. */
+static void set_view(MPI_File file) {
+  MPI_Datatype filetype;
+  MPI_Type_create_resized(MPI_INT, 0, ranks * (MPI_Aint)sizeof(int), &filetype);
+  MPI_Type_commit(&filetype);
+  check(MPI_File_set_view(file, rank * (MPI_Offset)sizeof(int), MPI_INT, filetype, "native", MPI_INFO_NULL) ==
+            MPI_SUCCESS,
+        "set_view");
+  MPI_Type_free(&filetype);
+}
+
+static void put(MPI_File file, int value, int together) {
+  for (int i = 0; i < COUNT; i++) values[i] = value * 100000 + i;
+  check((together ? MPI_File_write_at_all : MPI_File_write_at)(file, 0, values, COUNT, MPI_INT,
+                                                               MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write");
+  wait_for_all();
+}
+
+static void expect(MPI_File file, int value, int together, const char* what) {
+  MPI_Status status;
+  int got = 0, wrong = 0;
+  memset(values, 0, sizeof values);
+  check((together ? MPI_File_read_at_all : MPI_File_read_at)(file, 0, values, COUNT, MPI_INT, &status) ==
+            MPI_SUCCESS,
+        "read");
+  MPI_Get_count(&status, MPI_INT, &got);
+  for (int i = 0; i < COUNT; i++) wrong += values[i] != value * 100000 + i;
+  check(got == COUNT && wrong == 0, what);
+  wait_for_all();
+}
+
+/* Two handles at once, whichever is closed first. */
+static void beside_each_other(const char* first, const char* second, int number) {
+  char name[64];
+  snprintf(name, sizeof name, "beside-%s-%s", first, second);
+  MPI_File a = opened(name, MPI_MODE_CREATE | MPI_MODE_RDWR, first, "complete");
+  set_view(a);
+  put(a, 1, number % 2);
+  MPI_File b = opened(name, MPI_MODE_RDWR, second, "complete");
+  set_view(b);
+  expect(b, 1, number % 3 == 0, "what was written before the second open");
+  put(b, 2, number % 2 == 0);
+  expect(a, 2, number % 3 == 1, "what the second handle has written");
+  put(a, 3, number % 2);
+  expect(b, 3, 1, "what the first handle has written again");
+  put(b, 4, 0);
+  expect(a, 4, 1, "what the second handle has written alone");
+  MPI_Offset size = 0;
+  check(MPI_File_set_size(b, COUNT) == MPI_SUCCESS, "set_size");
+  check(MPI_File_get_size(a, &size) == MPI_SUCCESS && size == COUNT, "the size after set_size");
+  wait_for_all();
+  put(a, 5, 1);
+  check(MPI_File_get_size(b, &size) == MPI_SUCCESS && size == (MPI_Offset)sizeof(int) * COUNT * ranks,
+        "the size after a write");
+  check(MPI_File_close(number % 2 ? &a : &b) == MPI_SUCCESS, "close");
+  MPI_File rest = number % 2 ? b : a;
+  expect(rest, 5, 0, "what is there after the other's close");
+  put(rest, 6, 0);
+  check(MPI_File_close(&rest) == MPI_SUCCESS, "close");
+}
+
+/* A file that is closed in one mode and opened in the other, complete or not. */
+static void one_behind_the_other(const char* close) {
+  MPI_File file;
+  char name[64];
+  snprintf(name, sizeof name, "behind-%s", close);
+  for (int i = 0; i < 3 * MODES; i++) {
+    file = opened(name, MPI_MODE_CREATE | MPI_MODE_RDWR, kModes[i * 2 % MODES], close);
+    set_view(file);
+    if (i > 0) expect(file, i, 0, "what was written before the close");
+    put(file, i + 1, i % 2);
+    check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+  }
+}
+
+static void rank_alone(void) {
+  char name[64];
+  MPI_File file;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "pmio_mode", "independent");
+  snprintf(name, sizeof name, "alone-%d", rank);
+  check(MPI_File_open(MPI_COMM_SELF, path_of(name), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file) ==
+            MPI_SUCCESS,
+        "open");
+  for (int i = 0; i < 10; i++)
+    check(MPI_File_write_shared(file, &i, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_shared");
+  check(read_int(file, 9) == 9, "what was written by the shared pointer");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+  check(MPI_File_open(MPI_COMM_SELF, path_of(name), MPI_MODE_APPEND | MPI_MODE_WRONLY, info, &file) ==
+            MPI_SUCCESS,
+        "open to append");
+  MPI_Offset position = 0;
+  check(MPI_File_get_position(file, &position) == MPI_SUCCESS && position == 40, "where an append begins");
+  check(MPI_File_write(file, &rank, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "append");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+  MPI_Info_free(&info);
+}
+
+/* All ranks must give the same; if they do not, nobody hangs, and nothing is lost. */
+static void ranks_that_differ(void) {
+  MPI_File file =
+      opened("differ", MPI_MODE_CREATE | MPI_MODE_RDWR, rank == 0 ? "independent" : "log", "complete");
+  if (under_pmio)
+    check(strcmp(mode_of(file), ranks > 1 ? "off" : "independent") == 0, "the mode of such a file");
+  set_view(file);
+  put(file, 7, 1);
+  expect(file, 7, 0, "what was written by ranks that differ");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+}
+
+static int count_threads(void) {
+  int threads = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  while (tasks != NULL && readdir(tasks) != NULL) threads++;
+  if (tasks != NULL) closedir(tasks);
+  return threads;
+}
+
+/* First, before any other mode has been used. */
+static void without_a_log(void) {
+  MPI_File file = opened("without", MPI_MODE_CREATE | MPI_MODE_RDWR, "independent", "complete");
+  const int threads = count_threads();
+  if (under_pmio) check(strcmp(mode_of(file), "independent") == 0, "MPI_File_get_info tells the mode");
+  set_view(file);
+  put(file, 1, 1);
+  put(file, 2, 0);
+  expect(file, 2, 1, "what was written without a log");
+  check(!under_pmio || count_threads() == threads, "no thread more");
+  if (under_pmio) {
+    struct stat facts;
+    check(stat(path_of("without"), &facts) == 0 && facts.st_size == (off_t)sizeof values * ranks,
+          "all is in the file at once");
+  }
+  wait_for_all();
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  directory = argv[1];
+  under_pmio = getenv("PMIO_DIR") != NULL;
+  without_a_log();
+  int number = 0;
+  for (int i = 0; i < MODES; i++)
+    for (int j = 0; j < MODES; j++) beside_each_other(kModes[i], kModes[j], number++);
+  one_behind_the_other("complete");
+  one_behind_the_other("background");
+  rank_alone();
+  ranks_that_differ();
+  return conclude();
+}
