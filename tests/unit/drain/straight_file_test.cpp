@@ -87,7 +87,7 @@ uint64_t largest_of(Random& random) {
 }
 
 TEST_F(Straight, WritesWhatIsGivenAndNothingElse) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Transfer transfer(random, largest_of(random));
@@ -105,7 +105,7 @@ TEST_F(Straight, WritesWhatIsGivenAndNothingElse) {
 }
 
 TEST_F(Straight, ReadsToTheEndOfTheFileAndLeavesTheRest) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Transfer transfer(random, largest_of(random));

@@ -78,6 +78,14 @@ TEST(SetHint, SaysWhichModesAreNotAvailableYet) {
   EXPECT_EQ(hints.mode, Mode::automatic);
 }
 
+TEST(SetHint, TakesModesWithoutALog) {
+  Hints hints;
+  EXPECT_TRUE(set_hint(hints, "pmio_mode", "Independent").ok());
+  EXPECT_EQ(hints.mode, Mode::independent);
+  EXPECT_TRUE(goes_straight(hints.mode));
+  EXPECT_STREQ(mode_name(hints.mode), "independent");
+}
+
 TEST(SetHint, TakesWordsInCapitalsAndEveryWordForOff) {
   for (const char* off : {"off", "Off", "OFF", "0", "no", "False", "disable"}) {
     Hints hints;
