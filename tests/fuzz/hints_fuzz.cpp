@@ -30,6 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   }
   if (const size_t middle = text.find('='); middle != text.npos)
     static_cast<void>(pmio::set_hint(hints, text.substr(0, middle), text.substr(middle + 1)));
-  require(!pmio::hints_in_force(hints, true, "/dev/shm/x").empty());
+  require(!pmio::hints_in_force(hints, pmio::Mode::log, "/dev/shm/x").empty());
   return 0;
 }
