@@ -96,7 +96,7 @@ Result<SegmentPool::Segment*> SegmentPool::reserve_locked(Segment* segment) {
 }
 
 Result<SegmentPool::Segment*> SegmentPool::acquire() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   Segment *found = nullptr, *vacant = nullptr;
   for (auto& segment : segments_) {
     if (segment->busy) continue;
@@ -121,7 +121,7 @@ Result<SegmentPool::Segment*> SegmentPool::acquire() {
 }
 
 Status SegmentPool::require_one() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (with_memory_locked() > 0) return {};
   auto created = create_locked();
   return created.ok() ? Status() : created.status();
@@ -135,39 +135,39 @@ void SegmentPool::release_locked(Segment* segment) {
 }
 
 void SegmentPool::release(Segment* segment) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   release_locked(segment);
 }
 
 void SegmentPool::keep(Segment* segment) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   PMIO_ASSERT(segment->busy);
   segment->kept = true;
 }
 
 uint64_t SegmentPool::releases() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return releases_;
 }
 
 bool SegmentPool::await_release(uint64_t seen) {
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   const auto all_kept = std::all_of(segments_.begin(), segments_.end(),
                                     [](const auto& s) { return s->kept || (s->vacant && !s->busy); });
   if (releases_ == seen && all_kept) return false;
-  released_.wait_for(lock, kMoment, [&] { return releases_ != seen; });
+  released_.wait_for(lock, kMoment, [&]() PMIO_REQUIRES(mutex_) { return releases_ != seen; });
   return true;
 }
 
 uint32_t SegmentPool::free() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
     return !segment->busy && !segment->vacant;
   }));
 }
 
 bool SegmentPool::has_warm() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return std::any_of(segments_.begin(), segments_.end(),
                      [](const auto& segment) { return !segment->busy && segment->touched.front() > 0; });
 }
@@ -184,18 +184,18 @@ uint32_t SegmentPool::usable_locked() const {
 }
 
 uint32_t SegmentPool::with_memory() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return with_memory_locked();
 }
 
 uint32_t SegmentPool::in_use() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return static_cast<uint32_t>(
       std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
 }
 
 uint32_t SegmentPool::whole_in_use() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [this](const auto& segment) {
     return segment->busy && is_whole(*segment);
   }));
@@ -210,7 +210,7 @@ uint32_t SegmentPool::wanted_at_first() const {
 }
 
 bool SegmentPool::wants_attention() const {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   uint32_t ready = 0, used = 0;
   for (const auto& segment : segments_) {
     if (!is_whole(*segment)) continue;
@@ -223,7 +223,7 @@ bool SegmentPool::wants_attention() const {
 // The next free segment that is not touched as a whole, busy while it is touched; nothing: `ahead` are ready,
 // or there can be no more.
 SegmentPool::Segment* SegmentPool::take_cold(uint32_t ahead) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   uint32_t ready = 0;
   Segment *cold = nullptr, *vacant = nullptr;
   for (auto& segment : segments_) {
@@ -260,14 +260,14 @@ void SegmentPool::give_back(uint32_t keep) {
   for (;;) {
     Segment* gone = nullptr;
     {
-      std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       for (auto& segment : segments_)
         if (!segment->busy && !segment->vacant) gone = segment.get();
       if (gone == nullptr || usable_locked() <= keep) return;
       gone->busy = gone->vacant = true;
     }
     const bool given = medium_.vacate(segment_name(rank_, gone->slot)).ok();
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     gone->vacant = given;
     if (given) gone->touched.set_none(gone->region->size_bytes());
     release_locked(gone);
@@ -276,7 +276,7 @@ void SegmentPool::give_back(uint32_t keep) {
 }
 
 void SegmentPool::forget_free() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   for (auto& segment : segments_) {
     if (segment->busy || segment->vacant) continue;
     segment->vacant = true;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "medium/medium.h"
 #include "medium/touched_pages.h"
@@ -67,7 +68,7 @@ class SegmentPool {
   bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
 
   size_t segment_bytes() const { return segment_bytes_; }  // but of the first one, which may be smaller
-  uint32_t limit() const { return limit_; }
+  uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint32_t in_use() const;
   uint32_t free() const;  // that have memory
   uint32_t with_memory() const;
@@ -87,26 +88,26 @@ class SegmentPool {
                                      uint64_t huge_page_bytes = 0);
 
  private:
-  Status require_room_locked();
-  Result<Segment*> create_locked();
-  Result<Segment*> reserve_locked(Segment* segment);
+  Status require_room_locked() PMIO_REQUIRES(mutex_);
+  Result<Segment*> create_locked() PMIO_REQUIRES(mutex_);
+  Result<Segment*> reserve_locked(Segment* segment) PMIO_REQUIRES(mutex_);
   Segment* take_cold(uint32_t ahead);
-  uint32_t with_memory_locked() const;
-  uint32_t usable_locked() const;  // of them those that are not kept
+  uint32_t with_memory_locked() const PMIO_REQUIRES(mutex_);
+  uint32_t usable_locked() const PMIO_REQUIRES(mutex_);  // of them those that are not kept
   bool is_whole(const Segment& segment) const { return segment.region->size_bytes() == segment_bytes_; }
   uint32_t whole_in_use() const;
-  void release_locked(Segment* segment);
+  void release_locked(Segment* segment) PMIO_REQUIRES(mutex_);
   Medium& medium_;
   const uint32_t rank_;
   const size_t segment_bytes_;
   const size_t first_bytes_;  // of the first one
-  mutable std::mutex mutex_;
-  std::condition_variable released_;
+  mutable Mutex mutex_;
+  Condition released_;
   std::atomic<bool> lacked_room_{false};
-  uint64_t look_again_ns_ = 0;  // until then there is no room
-  uint64_t releases_ = 0;
-  uint32_t limit_;
-  std::vector<std::unique_ptr<Segment>> segments_;
+  uint64_t look_again_ns_ PMIO_GUARDED_BY(mutex_) = 0;  // until then there is no room
+  uint64_t releases_ PMIO_GUARDED_BY(mutex_) = 0;
+  std::atomic<uint32_t> limit_;  // changed under mutex_
+  std::vector<std::unique_ptr<Segment>> segments_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

@@ -16,7 +16,7 @@ constexpr size_t kMostLagging = 8;  // of a process: each has a descriptor
 Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const FileIdentity& identity,
                                               std::unique_ptr<TargetFile> target) {
   const std::string key = file_key(identity);
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   std::shared_ptr<File> file;
   if (auto at = files_.find(key); at != files_.end()) file = at->second.lock();
   if (file != nullptr && !how.read_only && !file->target().open_to_write().ok())
@@ -46,7 +46,7 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
 }
 
 std::shared_ptr<File> FileTable::find(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto at = files_.find(key);
   return at == files_.end() ? nullptr : at->second.lock();
 }
@@ -58,17 +58,17 @@ std::shared_ptr<File> FileTable::find_number(uint64_t number) {
 }
 
 void FileTable::forget_handle(File& file) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   file.parts().handles--;
 }
 
 bool FileTable::has_other_handles(const FileParts& file) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return file.handles > 1;
 }
 
 bool FileTable::begin_release(File& file) {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   FileParts& parts = file.parts();
   PMIO_ASSERT(parts.handles > 0);
   if (--parts.handles > 0) return false;
@@ -80,7 +80,7 @@ std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
                                              const std::optional<RestingState>& resting) {
   FileParts& parts = file.parts();
   const std::string& key = parts.shared.key;
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   // Else another thread has opened it meanwhile, and may have logged more: its own release sees to that.
   const bool last = --parts.releasing == 0 && parts.handles == 0;
   std::shared_ptr<File> self = files_[key].lock();
@@ -108,12 +108,12 @@ std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
 
 bool FileTable::begin_lag(File& file) {
   const auto are_many = [this] {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     return lagging_.size() >= kMostLagging;
   };
   while (are_many())
     if (!complete_oldest()) return false;
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   job_.start_catch_up();
   if (job_.catch_up == nullptr) return false;
   if (file.parts().handles == 1) file.parts().set_lags(true);
@@ -123,7 +123,7 @@ bool FileTable::begin_lag(File& file) {
 std::shared_ptr<File> FileTable::end_release_later(File& file) {
   FileParts& parts = file.parts();
   const std::string& key = parts.shared.key;
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const bool last = --parts.releasing == 0 && parts.handles == 0;
   std::shared_ptr<File> self = files_[key].lock();
   if (!last) return self;  // another thread has opened it meanwhile
@@ -140,14 +140,14 @@ std::shared_ptr<File> FileTable::end_release_later(File& file) {
 }
 
 std::vector<std::shared_ptr<File>> FileTable::lagging() {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return {lagging_.begin(), lagging_.end()};
 }
 
 Status FileTable::complete(const std::shared_ptr<File>& file) {
   PMIO_TRY(file->closing().is_gone() ? file->changes().discard() : file->drain());
   FileParts& parts = file->parts();
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   // Else somebody else has let it go meanwhile, or has opened it, and may have closed it again.
   const auto at = std::find(lagging_.begin(), lagging_.end(), file);
   if (at == lagging_.end() || !parts.reach->is_drained()) return {};
@@ -160,7 +160,7 @@ Status FileTable::complete(const std::shared_ptr<File>& file) {
 bool FileTable::complete_oldest() {
   std::shared_ptr<File> oldest;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (lagging_.empty()) return false;
     oldest = lagging_.front();
   }
@@ -168,13 +168,13 @@ bool FileTable::complete_oldest() {
 }
 
 bool FileTable::is_closed(const FileParts& file) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return file.handles == 0 && file.releasing == 0;
 }
 
 std::vector<std::shared_ptr<File>> FileTable::open_files() {
   std::vector<std::shared_ptr<File>> open;
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   for (auto at = files_.begin(); at != files_.end();) {
     auto file = at->second.lock();
     if (file == nullptr) {
@@ -214,14 +214,14 @@ bool FileTable::recycle_any() {
 bool FileTable::recycle_resting() {
   std::vector<std::shared_ptr<File>> them;
   {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     them.assign(resting_.begin(), resting_.end());
   }
   return std::any_of(them.begin(), them.end(), [](const auto& file) { return frees_one(*file); });
 }
 
 uint32_t FileTable::resting_segments() {
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   size_t segments = 0;
   for (const auto& file : resting_) {
     Appender& appender = file->parts().appender;
@@ -240,7 +240,8 @@ void FileTable::note_fill() {
   raise_to(counters.log_capacity_bytes, uint64_t{pool.limit()} * pool.segment_bytes());
 }
 
-void FileTable::clear() {
+// Without the lock: no other thread is left that uses the table, and a file that goes may ask it.
+void FileTable::clear() PMIO_NO_THREAD_SAFETY_ANALYSIS {
   unfinished_.clear();
   lagging_.clear();
   resting_.clear();

@@ -9,11 +9,11 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "node/job.h"
 #include "node/reach.h"
 
@@ -75,20 +75,20 @@ class FileTable {
 
  private:
   std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
-                             std::unique_ptr<TargetFile>& target);
-  void rest(const std::shared_ptr<File>& file);
+                             std::unique_ptr<TargetFile>& target) PMIO_REQUIRES(mutex_);
+  void rest(const std::shared_ptr<File>& file) PMIO_REQUIRES(mutex_);
 
   Job::Impl& job_;
-  std::mutex mutex_;                                  // guards all that follows, and File's counts of handles
-  std::map<std::string, std::weak_ptr<File>> files_;  // by file_key
+  Mutex mutex_;  // guards what follows, and File's counts of handles
+  std::map<std::string, std::weak_ptr<File>> files_ PMIO_GUARDED_BY(mutex_);  // by file_key
   // Those whose close could not drain them, until the end of the job: whoever opens them again goes on with
   // what is only in the log. Else nobody drains them, for recovery is told to.
-  std::map<std::string, std::shared_ptr<File>> unfinished_;
+  std::map<std::string, std::shared_ptr<File>> unfinished_ PMIO_GUARDED_BY(mutex_);
   // Those that lag: closed, and not complete as far as is known.
-  std::deque<std::shared_ptr<File>> lagging_;
+  std::deque<std::shared_ptr<File>> lagging_ PMIO_GUARDED_BY(mutex_);
   // Those that rest: closed, complete, and with what of them is still in this rank's log (decision 0014). The
   // last one closed last. In no other list.
-  std::deque<std::shared_ptr<File>> resting_;
+  std::deque<std::shared_ptr<File>> resting_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

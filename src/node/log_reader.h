@@ -9,9 +9,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/prefetch.h"
 #include "drain/paint.h"
 #include "extent/pattern.h"
@@ -49,7 +49,7 @@ class LogReader {
   // Gives its scratch memory back. Nobody reads.
   void rest();
   // For who looks the index up beside it: FileIndex::refresh and find are one thread's at a time.
-  std::mutex& mutex() { return mutex_; }
+  Mutex& mutex() PMIO_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
  private:
   // Counted under the lock that a read holds anyway.
@@ -64,41 +64,44 @@ class LogReader {
     uint64_t begin = 0, end = 0;  // the range that was looked up
     bool complete = true;         // all that there is was found
   };
-  void merge_if_due();  // merges, if reads have had to look at much
-  Status end_read(std::unique_lock<std::mutex>& lock);
+  void merge_if_due() PMIO_REQUIRES(mutex_);  // merges, if reads have had to look at much
+  // After a read. index_full: a merge failed in it.
+  Status end_read(bool index_full);
   // Into `entries_`; not all of them if a run has more than `most`.
-  Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
-  Status look(uint64_t a, uint64_t b, size_t most, Epoch* epoch);
+  Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) PMIO_REQUIRES(mutex_);
+  Status look(uint64_t a, uint64_t b, size_t most, Epoch* epoch) PMIO_REQUIRES(mutex_);
   Status drain_lost_log(bool* is_lost);
-  bool is_over(const Epoch& epoch) const;                     // what was looked up and copied may be wrong
-  Status read_range(uint64_t a, uint64_t b, std::byte* out);  // at most kWindowBytes; holes read as zeros
-  Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale);
-  bool copy_single(uint64_t a, uint64_t b, std::byte* out);
-  Status read_gaps(uint64_t a, uint64_t b, std::byte* out);
-  Status fill_gap(const Interval& bytes, std::byte* to, uint64_t* end);
-  Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes);
+  bool is_over(const Epoch& epoch) const;  // what was looked up and copied may be wrong
+  // At most kWindowBytes. Holes read as zeros.
+  Status read_range(uint64_t a, uint64_t b, std::byte* out) PMIO_REQUIRES(mutex_);
+  Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) PMIO_REQUIRES(mutex_);
+  bool copy_single(uint64_t a, uint64_t b, std::byte* out) PMIO_REQUIRES(mutex_);
+  Status read_gaps(uint64_t a, uint64_t b, std::byte* out) PMIO_REQUIRES(mutex_);
+  Status fill_gap(const Interval& bytes, std::byte* to, uint64_t* end) PMIO_REQUIRES(mutex_);
+  Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes) PMIO_REQUIRES(mutex_);
   // Nobody has logged anything: the file alone, whose end need not be looked up.
   Status read_file(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective);
-  void find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks);
-  Status copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* blocks);
+  void find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks) PMIO_REQUIRES(mutex_);
+  Status copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* blocks)
+      PMIO_REQUIRES(mutex_);
   Status read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
-                         std::byte* buffer, uint64_t* done);
-  Status read_batch(PatternCursor& memory, std::byte* buffer);
+                         std::byte* buffer, uint64_t* done) PMIO_REQUIRES(mutex_);
+  Status read_batch(PatternCursor& memory, std::byte* buffer) PMIO_REQUIRES(mutex_);
   Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
-                    uint64_t size, uint64_t* got);
+                    uint64_t size, uint64_t* got) PMIO_REQUIRES(mutex_);
 
   SharedFile& file_;
   Reach& reach_;
   LoggedEnd& logged_end_;
-  std::mutex mutex_;
-  Painter painter_;
-  std::vector<Entry> entries_;
-  std::vector<Interval> covered_, gaps_;
-  std::vector<Vector> batch_;
-  std::unique_ptr<std::byte[]> window_, around_gaps_;
-  bool index_full_ = false;  // a merge for a read failed
-  Tally tally_;
-  PrefetchSequence destinations_;  // the program's buffers
+  Mutex mutex_;
+  Painter painter_ PMIO_GUARDED_BY(mutex_);
+  std::vector<Entry> entries_ PMIO_GUARDED_BY(mutex_);
+  std::vector<Interval> covered_ PMIO_GUARDED_BY(mutex_), gaps_ PMIO_GUARDED_BY(mutex_);
+  std::vector<Vector> batch_ PMIO_GUARDED_BY(mutex_);
+  std::unique_ptr<std::byte[]> window_ PMIO_GUARDED_BY(mutex_), around_gaps_ PMIO_GUARDED_BY(mutex_);
+  bool index_full_ PMIO_GUARDED_BY(mutex_) = false;  // a merge for a read failed
+  Tally tally_ PMIO_GUARDED_BY(mutex_);
+  PrefetchSequence destinations_ PMIO_GUARDED_BY(mutex_);  // the program's buffers
 };
 
 }  // namespace pmio

@@ -105,7 +105,7 @@ bool LostLog::await_others() {
 
 Status LostLog::copy(uint32_t slot, uint64_t salt, const Region& segment, uint32_t from, uint32_t to,
                      int* descriptor) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   PMIO_TRY(copies_.add(slot, salt, segment, from, to));
   *descriptor = copies_.descriptor();
   return {};

@@ -12,8 +12,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "node/job.h"
 #include "node/log_copies.h"
@@ -59,8 +59,8 @@ class LostLog {
   std::atomic<bool> clean_{false};  // it does not count in SharedLoss::dirty any more
   std::atomic<bool> waited_{false};
   uint64_t next_look_ns_ = 0;
-  std::mutex mutex_;  // guards copies_
-  LogCopies copies_;
+  Mutex mutex_;
+  LogCopies copies_ PMIO_GUARDED_BY(mutex_);
 };
 
 }  // namespace pmio

@@ -98,7 +98,7 @@ Status LogReader::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) 
 }
 
 Status LogReader::holds_undrained(const Vector& range, bool* holds) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   merge_if_due();
   *holds = true;
   const auto a = static_cast<uint64_t>(range.offset), b = static_cast<uint64_t>(range.end());
@@ -131,10 +131,8 @@ void LogReader::merge_if_due() {
 
 // No room for an index: then there is no room for the log either, and its bytes are better off in the file.
 // Across nodes that takes a round, whose part on this node may need mutex().
-Status LogReader::end_read(std::unique_lock<std::mutex>& lock) {
-  const bool full = std::exchange(index_full_, false);
-  lock.unlock();
-  return full ? reach_.drain(DrainScope::published) : Status();
+Status LogReader::end_read(bool index_full) {
+  return index_full ? reach_.drain(DrainScope::published) : Status();
 }
 
 Status LogReader::read_range(uint64_t a, uint64_t b, std::byte* out) {
@@ -202,7 +200,7 @@ class LogReader::ReadCount {
 Status LogReader::read_file(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got,
                             bool collective) {
   const uint64_t begin_ns = monotonic_ns();
-  std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const ReadCount read_count(tally_, collective, bytes, begin_ns);
   PMIO_TRY(file_.target->read(offset, data, bytes, got));
   tally_.file_bytes += *got;
@@ -225,14 +223,16 @@ Status LogReader::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_
     end = std::max(end, *here);
   }
   const uint64_t n = offset >= end ? 0 : std::min(bytes, end - offset);
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   // Comes from memory while the log is searched.
   prefetch_to_write(destinations_.next(data, bytes), bytes);
   const ReadCount read_count(tally_, collective, bytes, begin_ns);
   PMIO_TRY(read_contiguous(offset, data, n));
   *got = n;
   read_count.done(n);
-  return end_read(lock);
+  const bool index_full = std::exchange(index_full_, false);
+  lock.unlock();
+  return end_read(index_full);
 }
 
 Status LogReader::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,
@@ -243,18 +243,23 @@ Status LogReader::read(PatternCursor& file, PatternCursor& memory, std::byte* bu
   PMIO_TRY(reach_.before_read(file, bytes, &end));
   auto here = size_bytes_here();
   if (!here.ok()) return here.status();
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   const ReadCount read_count(tally_, collective, bytes, begin_ns);
   PMIO_TRY(read_views(file, memory, buffer, bytes, std::max(end, *here), got));
   read_count.done(*got);
-  return end_read(lock);
+  const bool index_full = std::exchange(index_full_, false);
+  lock.unlock();
+  return end_read(index_full);
 }
 
 void LogReader::add_up(bool waits) {
-  const auto lock = lock_or_try(mutex_, waits);
-  if (!lock) return;
-  Counters& all = file_.job->member->counters();
+  if (waits)
+    mutex_.lock();
+  else if (!mutex_.try_lock())
+    return;
   const Tally tally = std::exchange(tally_, {});
+  mutex_.unlock();
+  Counters& all = file_.job->member->counters();
   count(all.read_calls, tally.calls);
   count(all.collective_reads, tally.collective);
   count(all.independent_reads, tally.calls - tally.collective);
@@ -266,11 +271,12 @@ void LogReader::add_up(bool waits) {
 }
 
 LogReader::Calls LogReader::calls() {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return {tally_.calls, tally_.bytes};
 }
 
-void LogReader::rest() {
+// Without the lock: nobody reads.
+void LogReader::rest() PMIO_NO_THREAD_SAFETY_ANALYSIS {
   window_.reset();
   around_gaps_.reset();
 }

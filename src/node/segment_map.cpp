@@ -36,13 +36,13 @@ Result<std::unique_ptr<Region>> SegmentMap::open_locked(Rank& of_rank, uint32_t 
 }
 
 void SegmentMap::know(uint32_t rank, uint32_t slot, const Region& own) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const Region* none = nullptr;
   rank_locked(rank).regions[slot].compare_exchange_strong(none, &own, std::memory_order_release);
 }
 
 void SegmentMap::know_copies(uint32_t rank, int32_t process, int descriptor) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   Rank& of_rank = rank_locked(rank);
   if (of_rank.copies != nullptr) return;
   auto found = FoundCopies::open(process, descriptor);
@@ -51,7 +51,7 @@ void SegmentMap::know_copies(uint32_t rank, int32_t process, int descriptor) {
 
 bool SegmentMap::reaches(uint32_t rank, uint32_t slot, uint64_t salt, uint32_t records) {
   if (map(rank, slot).empty()) return false;
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const Rank& of_rank = rank_locked(rank);
   return !of_rank.copied.test(slot) || of_rank.copies->has(slot, salt, records);
 }
@@ -62,7 +62,7 @@ std::span<const std::byte> SegmentMap::map(uint32_t rank, uint32_t slot) {
   const Region* region =
       of_rank == nullptr ? nullptr : of_rank->regions[slot].load(std::memory_order_acquire);
   if (region == nullptr) {
-    std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     of_rank = &rank_locked(rank);
     region = of_rank->regions[slot].load(std::memory_order_relaxed);
     if (region == nullptr) {

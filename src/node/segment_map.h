@@ -9,9 +9,9 @@
 #include <atomic>
 #include <bitset>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "drain/paint.h"
 #include "node/control.h"
 #include "node/log_copies.h"
@@ -43,12 +43,13 @@ class SegmentMap {
     std::unique_ptr<FoundCopies> copies;  // under mutex_, as the next
     std::bitset<kMaxSlots> copied;        // those that are mapped there
   };
-  Rank& rank_locked(uint32_t rank);
-  Result<std::unique_ptr<Region>> open_locked(Rank& of_rank, uint32_t rank, uint32_t slot);
+  Rank& rank_locked(uint32_t rank) PMIO_REQUIRES(mutex_);
+  Result<std::unique_ptr<Region>> open_locked(Rank& of_rank, uint32_t rank, uint32_t slot)
+      PMIO_REQUIRES(mutex_);
   Medium& medium_;
   std::atomic<bool> missed_name_{false};
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Region>> owned_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Region>> owned_ PMIO_GUARDED_BY(mutex_);
   std::vector<std::atomic<Rank*>> ranks_;
 };
 

@@ -21,7 +21,7 @@ static bool is_free(const FileControl& control) {
 }
 
 void Spares::keep(SharedParts parts, bool reserved) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   FileControl& control = parts.control();
   if (reserved) {
     coming_--;
@@ -40,7 +40,7 @@ void Spares::keep(SharedParts parts, bool reserved) {
 }
 
 bool Spares::reserve(size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   size_t spares = coming_ + 1, all_bytes = coming_bytes_ + bytes;
   for (const SharedParts& each : kept_) {
     if (!is_spare(each.control())) continue;
@@ -55,7 +55,7 @@ bool Spares::reserve(size_t bytes) {
 
 template <class Suits>
 std::optional<SharedParts> Spares::take(const Suits& suits) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto at =
       std::find_if(kept_.begin(), kept_.end(), [&](const auto& each) { return suits(each.control()); });
   if (at == kept_.end()) return {};
@@ -72,7 +72,7 @@ std::optional<SharedParts> Spares::of(const FileIdentity& target) {
 }
 
 void Spares::put_back(SharedParts parts) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   kept_.push_back(std::move(parts));
 }
 

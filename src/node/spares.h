@@ -10,9 +10,9 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "log/ledger.h"
 #include "log/target_mark.h"
 #include "node/control.h"
@@ -45,8 +45,8 @@ class Spares {
  private:
   template <class Suits>
   std::optional<SharedParts> take(const Suits& suits);
-  std::mutex mutex_;
-  std::deque<SharedParts> kept_;  // the last one kept last
+  Mutex mutex_;
+  std::deque<SharedParts> kept_ PMIO_GUARDED_BY(mutex_);  // the last one kept last
   size_t coming_ = 0, coming_bytes_ = 0;
 };
 
