@@ -85,12 +85,18 @@ bool Bitmap::any_of_blocks(uint64_t begin, uint64_t length, uint64_t stride, uin
 
 void Bitmap::extract(uint64_t begin, uint64_t end, uint64_t base, std::vector<Interval>* list) const {
   if (begin >= end) return;
+  PMIO_ASSERT((end - 1) / 64 < words_.size());
+  extract_bits(words_.data(), begin, end, base, list);
+}
+
+void extract_bits(const uint64_t* words, uint64_t begin, uint64_t end, uint64_t base,
+                  std::vector<Interval>* list) {
+  if (begin >= end) return;
   const uint64_t first = begin / 64, last = (end - 1) / 64;
-  PMIO_ASSERT(last < words_.size());
   uint64_t start = 0, previous = 0;  // previous: the last bit of the word before
   bool inside = false;
   for (uint64_t at = first; at <= last; ++at) {
-    uint64_t word = words_[at];
+    uint64_t word = words[at];
     if (at == first) word &= ~uint64_t{0} << begin % 64;
     // A bit that differs from its predecessor begins or ends an interval. Full and empty words have none.
     for (uint64_t edges = word ^ (word << 1 | previous); edges != 0; edges &= edges - 1) {

@@ -10,6 +10,10 @@
 
 namespace pmio {
 
+// Appends the set parts of [begin, end), as file bytes: bit 0 of words is file byte `base`.
+void extract_bits(const uint64_t* words, uint64_t begin, uint64_t end, uint64_t base,
+                  std::vector<Interval>* list);
+
 class Bitmap {
  public:
   // Makes room for positions below `end`, and clears [begin, end), perhaps with some neighbours.

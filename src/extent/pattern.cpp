@@ -51,6 +51,26 @@ Vector normalised(Vector part) {
   return part;
 }
 
+// Bytes of one part of a monotonic pattern that lie before `offset`, which counts from the part's tile.
+uint64_t part_bytes_before(const Vector& part, int64_t offset) {
+  if (offset <= part.offset) return 0;
+  const auto distance = static_cast<uint64_t>(offset - part.offset);
+  if (part.count == 1) return std::min(distance, part.block_length);
+  const uint64_t block = distance / static_cast<uint64_t>(part.stride);
+  if (block >= part.count) return part.bytes();
+  return block * part.block_length +
+         std::min(distance % static_cast<uint64_t>(part.stride), part.block_length);
+}
+
+// The same for one tile.
+uint64_t tile_bytes_before(const Pattern& pattern, int64_t offset) {
+  const auto after = std::upper_bound(pattern.parts.begin(), pattern.parts.end(), offset,
+                                      [](int64_t at, const Vector& part) { return at < part.offset; });
+  if (after == pattern.parts.begin()) return 0;
+  const auto index = static_cast<size_t>(after - pattern.parts.begin()) - 1;
+  return pattern.starts[index] + part_bytes_before(pattern.parts[index], offset);
+}
+
 }  // namespace
 
 bool well_formed(const Vector& range) {
@@ -112,6 +132,23 @@ Pattern Pattern::bytes(uint64_t n) {
   pattern.add({0, n});
   pattern.finish(static_cast<int64_t>(n));
   return pattern;
+}
+
+bool tiles_are_apart(const Pattern& pattern) {
+  if (pattern.parts.empty()) return true;
+  int64_t next_tile = 0;
+  return !__builtin_add_overflow(pattern.parts[0].offset, pattern.extent, &next_tile) &&
+         next_tile >= pattern.parts.back().end();
+}
+
+uint64_t bytes_before(const Pattern& pattern, int64_t offset) {
+  if (pattern.size == 0 || offset <= pattern.parts.front().offset) return 0;
+  // Tiles that count don't overlap, but one may begin before the holes of the one before it end: count from
+  // the first data byte.
+  const int64_t tile =
+      tiles_are_apart(pattern) ? (offset - pattern.parts.front().offset) / pattern.extent : 0;
+  return static_cast<uint64_t>(tile) * pattern.size +
+         tile_bytes_before(pattern, offset - tile * pattern.extent);
 }
 
 PatternCursor::PatternCursor(const Pattern& pattern, int64_t base, uint64_t skip)

@@ -48,6 +48,12 @@ struct Pattern {
   static Pattern bytes(uint64_t n);  // n contiguous bytes, extent n
 };
 
+// Of a pattern whose bytes ascend: whether they ascend from tile to tile, too.
+bool tiles_are_apart(const Pattern& pattern);
+// The data bytes of such a pattern's tiling that lie before `offset`, which counts from the tiling's start.
+// If the tiles are not apart, only the first one counts.
+uint64_t bytes_before(const Pattern& pattern, int64_t offset);
+
 // Walks the data stream of base + tiles of a pattern (endless tiling).
 class PatternCursor {
  public:

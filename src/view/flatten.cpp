@@ -17,13 +17,6 @@ bool is_ascending(const Pattern& pattern) {
 }
 
 // Whether no tile begins before the end of the one before it. Tiles are ascending.
-bool tiles_are_apart(const Pattern& pattern) {
-  if (pattern.parts.empty()) return true;
-  int64_t next_tile = 0;
-  return !__builtin_add_overflow(pattern.parts[0].offset, pattern.extent, &next_tile) &&
-         next_tile >= pattern.parts.back().end();
-}
-
 bool size_is_countable(const std::vector<Vector>& parts) {
   uint64_t size = 0;
   for (const Vector& part : parts) {

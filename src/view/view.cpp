@@ -4,30 +4,6 @@
 #include <limits>
 
 namespace pmio {
-namespace {
-
-// Bytes of one part of a monotonic pattern that lie before `offset`, which counts from the part's tile.
-uint64_t part_bytes_before(const Vector& part, int64_t offset) {
-  if (offset <= part.offset) return 0;
-  const auto distance = static_cast<uint64_t>(offset - part.offset);
-  if (part.count == 1) return std::min(distance, part.block_length);
-  const uint64_t block = distance / static_cast<uint64_t>(part.stride);
-  if (block >= part.count) return part.bytes();
-  return block * part.block_length +
-         std::min(distance % static_cast<uint64_t>(part.stride), part.block_length);
-}
-
-// The same for one tile.
-uint64_t tile_bytes_before(const Pattern& pattern, int64_t offset) {
-  const auto after = std::upper_bound(pattern.parts.begin(), pattern.parts.end(), offset,
-                                      [](int64_t at, const Vector& part) { return at < part.offset; });
-  if (after == pattern.parts.begin()) return 0;
-  const auto index = static_cast<size_t>(after - pattern.parts.begin()) - 1;
-  return pattern.starts[index] + part_bytes_before(pattern.parts[index], offset);
-}
-
-}  // namespace
-
 Result<FileView> FileView::make(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype,
                                 const std::string& datarep) {
   if (displacement < 0) return Status(Code::invalid, "the displacement of a file view must not be negative");
@@ -81,16 +57,8 @@ int64_t FileView::end_offset(int64_t etype_offset, uint64_t bytes) const {
 }
 
 uint64_t FileView::bytes_before(int64_t file_offset) const {
-  const Pattern& pattern = filetype->pattern;
-  if (file_offset <= displacement || pattern.size == 0) return 0;
-  const int64_t distance = file_offset - displacement;
-  const int64_t first = pattern.parts.front().offset;
-  if (distance <= first) return 0;
-  // Tiles that count don't overlap, but one may begin before the holes of the one before it end: count from
-  // the first data byte.
-  const int64_t tile = filetype->monotonic ? (distance - first) / pattern.extent : 0;
-  return static_cast<uint64_t>(tile) * pattern.size +
-         tile_bytes_before(pattern, distance - tile * pattern.extent);
+  if (file_offset <= displacement) return 0;
+  return pmio::bytes_before(filetype->pattern, file_offset - displacement);
 }
 
 int64_t FileView::end_of_file(int64_t file_size) const {

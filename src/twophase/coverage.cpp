@@ -1,0 +1,115 @@
+#include "twophase/coverage.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "drain/blocks.h"
+#include "drain/tiling.h"
+
+namespace pmio {
+namespace {
+
+// Beyond so many, bits are faster than sorting.
+constexpr uint64_t kMostBlocks = 1024;
+
+void set_bits(std::byte* at, unsigned bits) {
+  std::atomic_ref(*reinterpret_cast<unsigned char*>(at))
+      .fetch_or(static_cast<unsigned char>(bits), std::memory_order_relaxed);
+}
+
+uint64_t offset_in(const Vector& piece, const Interval& window) {
+  return static_cast<uint64_t>(piece.offset) - window.begin;
+}
+
+void set_piece(SharedBits bits, const Vector& piece, const Interval& window) {
+  bits.set_blocks(offset_in(piece, window), piece.block_length, static_cast<uint64_t>(piece.stride),
+                  piece.count);
+}
+
+}  // namespace
+
+// Neighbours of other ranks share the first and the last of these bytes only.
+void SharedBits::set(uint64_t begin, uint64_t end) {
+  std::byte *first = memory_ + begin / 8, *last = memory_ + (end - 1) / 8;
+  const unsigned head = 0xffu << begin % 8, tail = 0xffu >> (7 - (end - 1) % 8);
+  if (first == last) {
+    set_bits(first, head & tail);
+    return;
+  }
+  set_bits(first, head);
+  set_bits(last, tail);
+  if (last - first > 1) std::memset(first + 1, 0xff, static_cast<size_t>(last - first - 1));
+}
+
+void SharedBits::set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) set(begin + i * stride, begin + i * stride + length);
+}
+
+void SharedBits::take(uint64_t end, uint64_t base, std::vector<Interval>* list) {
+  extract_bits(reinterpret_cast<const uint64_t*>(memory_), 0, end, base, list);
+  std::memset(memory_, 0, (end + 7) / 8);
+}
+
+void PieceList::begin(uint64_t step) {
+  window = step + 1;
+  count = in_bits = 0;
+}
+
+void PieceList::add(const Vector& piece, const Interval& of_window, SharedBits bits) {
+  if (in_bits == 0 && count < kRoom) {
+    pieces[count++] = piece;
+    return;
+  }
+  for (uint32_t i = 0; i < count; ++i) set_piece(bits, pieces[i], of_window);
+  count = 0;
+  in_bits = 1;
+  set_piece(bits, piece, of_window);
+}
+
+// False: there are too many blocks.
+bool Coverage::unite_by_blocks(std::span<const Vector> pieces, std::vector<Interval>* covered) {
+  blocks_.clear();
+  regular_.clear();
+  for (const Vector& piece : pieces) {
+    if (piece.count > 1)
+      regular_.push_back(piece);
+    else
+      blocks_.push_back({static_cast<uint64_t>(piece.offset), static_cast<uint64_t>(piece.end())});
+  }
+  // Of columns without a hole between them all is known but some blocks at their ends.
+  const Interval tiled = regular_.empty() ? Interval{0, 0} : tiled_range(regular_);
+  if (tiled.begin < tiled.end) blocks_.push_back(tiled);
+  uint64_t left = kMostBlocks;
+  for (const Vector& piece : regular_) {
+    for (uint64_t i = 0; i < piece.count; ++i) {
+      const Interval block{block_begin(piece, i), block_end(piece, i)};
+      if (block.begin >= tiled.begin && block.end <= tiled.end) {
+        // To the last block that lies within.
+        i += (tiled.end - block.end) / static_cast<uint64_t>(piece.stride);
+        continue;
+      }
+      if (left-- == 0) return false;
+      blocks_.push_back(block);
+    }
+  }
+  for (const Interval& interval : united(std::move(blocks_)))
+    append_interval(covered, interval.begin, interval.end);
+  return true;
+}
+
+void Coverage::unite(std::span<const Vector> pieces, bool with_bits, SharedBits bits, const Interval& window,
+                     std::vector<Interval>* covered) {
+  covered->clear();
+  if (!with_bits && pieces.size() == 1) {
+    const Vector& piece = pieces.front();
+    for (uint64_t i = 0; i < piece.count; ++i)
+      append_interval(covered, block_begin(piece, i), block_end(piece, i));
+    return;
+  }
+  if (!with_bits && unite_by_blocks(pieces, covered)) return;
+  for (const Vector& piece : pieces) set_piece(bits, piece, window);
+  bits.take(window.bytes(), window.begin, covered);
+}
+
+}  // namespace pmio

@@ -1,0 +1,50 @@
+// How a rank waits for others: some microseconds on its processor, which is what most waits take; then it
+// lets other threads have the processor; at last it sleeps, so that a machine with fewer processors than
+// ranks does not pass its time with waiting.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace pmio {
+
+class Patience {
+ public:
+  // Waits a moment. False: it has waited long, and should sleep.
+  bool pause() {
+    ++turns_;
+    if (turns_ <= kTurnsOnProcessor) {
+#if defined(__x86_64__)
+      _mm_pause();
+#endif
+      return true;
+    }
+    if (turns_ > kTurnsOnProcessor + kTurnsAside) return false;
+    sched_yield();
+    return true;
+  }
+  bool is_long() const { return turns_ >= kTurnsOnProcessor; }
+  void renew() { turns_ = 0; }
+
+ private:
+  static constexpr unsigned kTurnsOnProcessor = 64, kTurnsAside = 16;
+  unsigned turns_ = 0;
+};
+
+// A rank that others can wake, also from other processes. The bell lies in memory that they share.
+using Bell = std::atomic<uint32_t>;  // 1: the rank sleeps, or is about to
+// Whoever rings has stored before, with release, what the rank waits for.
+void ring(Bell& bell);
+// To be called on the rank's own bell before it looks a last time for what it waits for.
+void lie_down(Bell& bell);
+// Then it sleeps, unless somebody has rung since; never longer than that.
+void sleep_on(Bell& bell, uint64_t most_ns);
+void get_up(Bell& bell);
+
+}  // namespace pmio

@@ -1,0 +1,25 @@
+#include "twophase/stream.h"
+
+#include <algorithm>
+
+namespace pmio {
+
+Stream::Stream(const TwoPhaseRequest& request) : request_(request) {
+  if (request.bytes == 0) return;
+  range_ = {static_cast<uint64_t>(file_cursor(0).offset()),
+            static_cast<uint64_t>(file_cursor(request.bytes - 1).offset()) + 1};
+}
+
+uint64_t Stream::bytes_before(uint64_t offset) const {
+  if (offset <= range_.begin) return 0;
+  if (offset >= range_.end) return request_.bytes;
+  const uint64_t before =
+      pmio::bytes_before(*request_.view, static_cast<int64_t>(offset) - request_.displacement);
+  return std::min(before - request_.position, request_.bytes);
+}
+
+Interval Stream::within(const Interval& range) const {
+  return {bytes_before(range.begin), bytes_before(range.end)};
+}
+
+}  // namespace pmio

@@ -1,0 +1,106 @@
+#include "twophase/two_phase.h"
+
+#include <algorithm>
+
+#include "twophase/parts.h"
+#include "twophase/read_call.h"
+#include "twophase/write_call.h"
+
+namespace pmio {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+// Larger windows fall out of the processors' caches between the copy and the system call.
+constexpr uint64_t kMostWindowBytes = uint64_t{4} << 20;
+
+TwoPhaseOptions in_force(TwoPhaseOptions options, const Members& members) {
+  if (options.aggregators.empty()) options.aggregators = choose_aggregators(members, options.layout, 0);
+  options.buffer_bytes = std::max(options.buffer_bytes, TwoPhaseOptions::kLeastBufferBytes);
+  Layout& layout = options.layout;
+  if (layout.components.empty() && layout.stripe_bytes == 0)
+    layout.stripe_bytes = std::max(options.stripe_bytes, uint64_t{1});
+  options.stripe_bytes = layout.smallest_stripe_bytes();
+  return options;
+}
+
+// An aggregator has two windows; if there are several nodes, also room for two messages.
+uint64_t window_bytes(const TwoPhaseOptions& options, bool several_nodes) {
+  const uint64_t stripe = options.stripe_bytes;
+  const uint64_t most = std::max(options.buffer_bytes / (several_nodes ? 4 : 2) / kPage, uint64_t{1}) * kPage;
+  const uint64_t wanted = std::min(most, std::max(stripe, kMostWindowBytes));
+  return stripe <= wanted && stripe % kPage == 0 ? wanted / stripe * stripe : wanted / kPage * kPage;
+}
+
+class Engine final : public TwoPhase {
+ public:
+  Engine(Collective& collective, TargetFile& file, const Places& places, TwoPhaseOptions options,
+         uint64_t window)
+      : parts_{collective,         file,   places,
+               std::move(options), window, Slots(parts_.places, parts_.options.aggregators)} {}
+
+  Status write(const TwoPhaseRequest& request) override;
+  Status read(const TwoPhaseRequest& request, uint64_t* got) override;
+  const TwoPhaseOptions& options() const override { return parts_.options; }
+  const TwoPhaseCounters& counters() const override { return parts_.counters; }
+
+ private:
+  bool have_memory();
+
+  TwoPhaseParts parts_;
+  bool asked_for_memory_ = false;
+};
+
+bool Engine::have_memory() {
+  if (asked_for_memory_) return parts_.memory != nullptr;
+  asked_for_memory_ = true;
+  const NodeMemory::Shape shape{parts_.places.nodes(), static_cast<uint32_t>(parts_.places.here().size()),
+                                parts_.slots.count(), parts_.window_bytes};
+  auto memory = parts_.collective.share(shape.bytes());
+  if (memory.ok()) parts_.memory = std::make_unique<NodeMemory>(std::move(memory.value()), shape);
+  return memory.ok();
+}
+
+Status Engine::write(const TwoPhaseRequest& request) {
+  const Stream stream(request);
+  ++parts_.counters.calls;
+  parts_.counters.bytes += request.bytes;
+  // Without shared memory there is nothing to wait with either.
+  if (!have_memory()) return write_alone(parts_, stream);
+  const CallPlan plan = plan_call(parts_, stream, true);
+  if (!plan.status.ok()) return plan.status;
+  if (plan.exchange) return WriteCall(parts_, plan, stream).run();
+  if (plan.bytes == 0) return {};
+  ++parts_.counters.independent_calls;
+  Status status = write_alone(parts_, stream);
+  (void)finish_call(parts_, {});
+  return status;
+}
+
+Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
+  const Stream stream(request);
+  *got = 0;
+  ++parts_.counters.calls;
+  if (!have_memory()) return read_alone(parts_, stream, got);
+  const CallPlan plan = plan_call(parts_, stream, false);
+  if (!plan.status.ok()) return plan.status;
+  Status status;
+  if (plan.exchange) {
+    status = ReadCall(parts_, plan, stream).run(got);
+  } else if (plan.bytes > 0) {
+    ++parts_.counters.independent_calls;
+    status = read_alone(parts_, stream, got);
+  }
+  parts_.counters.bytes += *got;
+  return status;
+}
+
+}  // namespace
+
+std::unique_ptr<TwoPhase> TwoPhase::make(Collective& collective, TargetFile& file, TwoPhaseOptions options) {
+  const Places places(collective.members());
+  options = in_force(std::move(options), collective.members());
+  const uint64_t window = window_bytes(options, places.nodes() > 1);
+  return std::make_unique<Engine>(collective, file, places, std::move(options), window);
+}
+
+}  // namespace pmio

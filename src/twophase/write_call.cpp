@@ -1,0 +1,165 @@
+#include "twophase/write_call.h"
+
+#include "twophase/pieces.h"
+#include "twophase/schedule.h"
+
+namespace pmio {
+namespace {
+
+// Of what another node has sent: beyond so many, bits are faster.
+constexpr size_t kMostReceivedPieces = 64;
+
+}  // namespace
+
+WriteCall::WriteCall(TwoPhaseParts& parts, const CallPlan& plan, const Stream& stream)
+    : parts_(parts),
+      plan_(plan),
+      stream_(stream),
+      receiver_(parts, plan, most_message_bytes(parts.window_bytes)) {}
+
+Status WriteCall::run() {
+  const Domains domains(parts_.options, parts_.window_bytes, plan_.accessed);
+  Schedule schedule(parts_.places, parts_.options.aggregators, domains, plan_.nodes[parts_.places.node]);
+  RankLine& line = parts_.line();
+  while (const auto next = schedule.next()) {
+    const Step step = parts_.slots.next(next->aggregator, next->window);
+    if (step.keeper == parts_.places.rank) {
+      if (step.local() && windows_.empty()) receiver_.expect(step.window);
+      (step.local() ? windows_ : shipments_).push_back(step);
+    }
+    const Interval mine = stream_.within(step.window);
+    if (mine.begin < mine.end) fill(step, mine);
+    line.done.store(step.number + 1, std::memory_order_release);
+    if (step.keeper != parts_.places.rank) parts_.ring_rank(step.keeper);
+    while (serve()) {
+    }
+  }
+  parts_.wait([&] { return idle(); }, [&] { return serve(); });
+  return status_for(parts_, stream_, finish_call(parts_, result_), own_error_);
+}
+
+void WriteCall::fill(const Step& step, const Interval& mine) {
+  parts_.wait([&] { return parts_.is_free(step); }, [&] { return serve(); });
+  const uint64_t start = monotonic_ns();
+  PieceList& list = parts_.memory->pieces(step.slot, parts_.places.index);
+  list.begin(step.number);
+  put_pieces(stream_, mine, step.window.begin, parts_.memory->image(step.slot),
+             [&](const Vector& group) { list.add(group, step.window, parts_.memory->bits(step.slot)); });
+  parts_.counters.exchange_ns += monotonic_ns() - start;
+}
+
+bool WriteCall::serve() {
+  const bool wrote = write_window();
+  const bool sent = send_window();
+  return finish_sends() || wrote || sent;
+}
+
+// What the node's ranks, and others, have pieces in.
+const std::vector<Interval>& WriteCall::covered(const Step& step, std::span<const Vector> more,
+                                                bool with_bits) {
+  pieces_.assign(more.begin(), more.end());
+  for (uint32_t i = 0; i < parts_.places.here().size(); ++i) {
+    const PieceList& list = parts_.memory->pieces(step.slot, i);
+    if (list.window != step.number + 1) continue;
+    pieces_.insert(pieces_.end(), list.pieces, list.pieces + list.count);
+    with_bits = with_bits || list.in_bits != 0;
+  }
+  coverage_.unite(pieces_, with_bits, parts_.memory->bits(step.slot), step.window, &covered_);
+  return covered_;
+}
+
+void WriteCall::end_step(const Step& step) {
+  parts_.memory->slot(step.slot).ready.store(step.number + 1, std::memory_order_release);
+  parts_.ring_all();
+}
+
+// Whether all that other nodes send for the first window is in its image.
+bool WriteCall::receive_for(const Step& step) {
+  const auto take = [&](uint32_t, std::span<const std::byte> message) {
+    const uint64_t start = monotonic_ns();
+    Package package;
+    if (const Status status = unpack(step.window, message, &package); !status.ok()) {
+      result_.fail(step.window, status);
+      own_error_ = status;
+      return;
+    }
+    spread(step.window, package, message.data(), parts_.memory->image(step.slot));
+    Pattern regular;
+    for (const Interval& interval : package.covered)
+      regular.add({static_cast<int64_t>(interval.begin), interval.bytes()});
+    if (regular.parts.size() <= kMostReceivedPieces) {
+      received_.insert(received_.end(), regular.parts.begin(), regular.parts.end());
+    } else {
+      received_bits_ = true;
+      for (const Interval& interval : package.covered)
+        parts_.memory->bits(step.slot).set(interval.begin - step.window.begin,
+                                           interval.end - step.window.begin);
+    }
+    parts_.counters.exchange_ns += monotonic_ns() - start;
+  };
+  bool took = true, all = false;
+  while (!all && took) all = receiver_.advance(take, &took);
+  return all;
+}
+
+bool WriteCall::write_window() {
+  if (windows_.empty()) return false;
+  const Step step = windows_.front();
+  if (!receive_for(step) || !parts_.all_reached(&RankLine::done, step.number + 1)) return false;
+  const std::vector<Interval>& bytes = covered(step, received_, received_bits_);
+  const uint64_t start = monotonic_ns();
+  // Never as one with the bytes of the holes: others may write there meanwhile.
+  const Status status = parts_.file.write_each(step.window.begin, parts_.memory->image(step.slot), bytes);
+  parts_.counters.file_ns += monotonic_ns() - start;
+  if (!status.ok()) {
+    result_.fail(step.window, status);
+    own_error_ = status;
+  }
+  ++parts_.counters.windows;
+  for (const Interval& interval : bytes) parts_.counters.accessed_bytes += interval.bytes();
+  end_step(step);
+  windows_.pop_front();
+  received_.clear();
+  received_bits_ = false;
+  if (!windows_.empty()) receiver_.expect(windows_.front().window);
+  return true;
+}
+
+bool WriteCall::send_window() {
+  if (shipments_.empty()) return false;
+  const Step step = shipments_.front();
+  if (!parts_.is_free(step) || !parts_.all_reached(&RankLine::done, step.number + 1)) return false;
+  const uint64_t start = monotonic_ns();
+  const std::vector<Interval>& bytes = covered(step, {}, false);
+  const auto message = pack(step.window, bytes, parts_.memory->image(step.slot));
+  for (const Interval& interval : bytes) parts_.counters.metadata_bytes -= interval.bytes();
+  parts_.counters.metadata_bytes += message.size();
+  parts_.counters.message_bytes += message.size();
+  ++parts_.counters.messages;
+  sending_.push_back({parts_.collective.send(step.aggregator, 0, message), step});
+  shipments_.pop_front();
+  parts_.counters.exchange_ns += monotonic_ns() - start;
+  return true;
+}
+
+bool WriteCall::finish_sends() {
+  bool any = false;
+  for (size_t i = 0; i < sending_.size();) {
+    uint64_t bytes = 0;
+    const Collective::State state = parts_.collective.test(sending_[i].message, &bytes);
+    if (state == Collective::State::pending) {
+      ++i;
+      continue;
+    }
+    if (state == Collective::State::lost) {
+      own_error_ = {Code::io, "a rank of the job has died"};
+      result_.fail(sending_[i].step.window, own_error_);
+    }
+    end_step(sending_[i].step);
+    sending_.erase(sending_.begin() + static_cast<ptrdiff_t>(i));
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace pmio
