@@ -9,6 +9,7 @@ Cold it maps a new file and populates its pages ahead of the copy, 2 MiB at once
 clock and takes a CRC-32C per call, as any log must that orders its records and detects torn ones. A contestant
 that is too slow for the whole amount writes less; the table says so, and rates are compared. Every run checks
 every byte. Before each run as much memory as it needs is touched and freed.
+pmio also takes part without a log, by pmio_mode=twophase and independent.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """
@@ -17,7 +18,7 @@ import subprocess
 
 from pmiolab import command_line, comparison, contestants, mpi_libraries, tables
 from pmiolab.comparison import Pattern
-from pmiolab.contestants import CONTESTANTS, LIMITS
+from pmiolab.contestants import CONTESTANTS, LIMITS, MODES
 from pmiolab.places import MIB
 
 COLD = {("log", "memcpy"): 0.9, ("file", "best"): 0.95}
@@ -26,7 +27,7 @@ PATTERNS = [
             {("log", "enable"): 80, ("log", "default"): 35, ("file", "best"): 3, ("read", "enable"): 40},
             {**COLD, ("log", "enable"): 20, ("file", "best"): 3}),
     Pattern("segments 1 MiB", ("--block", MIB), 256 * MIB, {}, {}, COLD),
-    Pattern("columns 8 B", ("--block", 8, "--blocks-per-call", MIB // 2), 16 * MIB, {"independent": 4 * MIB},
+    Pattern("columns 8 B", ("--block", 8, "--blocks-per-call", MIB // 2), 16 * MIB, {"independent": 4 * MIB, "pmio independent": 4 * MIB},
             {("log", "enable"): 500, ("log", "default"): 500, ("file", "best"): 2, ("read", "enable"): 40}, COLD),
     Pattern("strided 64 KiB", ("--block", 65536), 128 * MIB, {}, {}, COLD),
 ]  # fmt: skip
@@ -38,7 +39,7 @@ PHASES = {"memcpy": ("log", "read"), "checked copy": ("log",)}
 class Session:
     def __init__(self, options, mpi):
         self.options, self.mpi = options, mpi
-        self.contestants = CONTESTANTS[mpi.family] | LIMITS
+        self.contestants = [*CONTESTANTS[mpi.family], *MODES, *LIMITS]
 
     def run(self, contestant, pattern, *, warm, reading=False):
         options, rank_bytes = self.options, pattern.bytes_of(contestant, self.options.divide)
@@ -81,9 +82,9 @@ def main():
     for pattern in comparison.chosen(PATTERNS, options.pattern):
         cold, warm, amounts = session.measure(pattern)
         has_targets = mpi.family == "mpich" and options.divide == 1
-        summary = comparison.summarise(pattern, warm, amounts, pattern.targets if has_targets else {}, LIMITS)
+        summary = comparison.summarise(pattern, warm, amounts, pattern.targets if has_targets else {}, LIMITS, MODES)
         targets = pattern.cold_targets if has_targets else {}
-        summary["cold"] = comparison.summarise(pattern, cold, amounts, targets, LIMITS)
+        summary["cold"] = comparison.summarise(pattern, cold, amounts, targets, LIMITS, MODES)
         summaries.append(summary)
         comparison.print_summary(summary, "both ranks")
     tables.write_json(options.json, {"mpi": mpi.tag, "results": summaries})

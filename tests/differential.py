@@ -23,7 +23,7 @@ def random_settings(seed, torture, logs, modes):
     """pmio's settings for a launch; torture: logs that are always too small."""
     chooser = random.Random(seed)
     sizes = ["1M", "2M", "4M"] if torture else ["16M", "16M", "24M", "64M", "256M"]
-    return {
+    settings = {
         "PMIO_DIR": str(logs),
         "PMIO_LOG_SIZE": chooser.choice(sizes),
         "PMIO_BACKGROUND": chooser.choice(["on", "on", "off"]),
@@ -31,6 +31,20 @@ def random_settings(seed, torture, logs, modes):
         "PMIO_DIRECT_FROM": chooser.choice(["auto", "off", "64", "1K", "16K"]),
         "PMIO_CLOSE": chooser.choice(["complete", "background"]),
     }
+    return settings | buffering(chooser) if settings["PMIO_MODE"] == "twophase" else settings
+
+
+def buffering(chooser):
+    """Settings of collective buffering, also tiny buffers."""
+    hints = {
+        "cb_buffer_size": chooser.choice(["8K", "20000", "256K", "16M"]),
+        "romio_cb_write": chooser.choice(["enable", "enable", "automatic", "disable"]),
+        "romio_cb_read": chooser.choice(["enable", "enable", "automatic", "disable"]),
+        "cb_config_list": chooser.choice(["*:*", "*:1", "*:2"]),
+        "striping_unit": chooser.choice(["65536", "1M"]),
+    }
+    values = "".join(f":{key}={value}" for key, value in hints.items())
+    return {"PMIO_CB_ALIGN": chooser.choice("012"), "MPICH_MPIIO_HINTS": "*" + values}
 
 
 def compare_seed(seed, reference, expected, found, trouble):

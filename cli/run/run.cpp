@@ -184,7 +184,7 @@ void add_run(CLI::App& app) {
       app.add_subcommand("run", "Start a program with its MPI-IO taken over: mpiexec -n N pmio run -- ./app");
   command->add_option("--dir", options->directory, "Directory for the logs (PMIO_DIR)");
   command->add_option("--log-size", options->log_size, "Log capacity per rank, such as 512M (PMIO_LOG_SIZE)");
-  command->add_option("--mode", options->mode, "auto, log, independent or off (PMIO_MODE)");
+  command->add_option("--mode", options->mode, "auto, log, independent, twophase or off (PMIO_MODE)");
   command->add_flag("--stats", options->statistics, "Print statistics at the end (PMIO_STATS=1)");
   command->add_option("--hints", options->hints, "pattern:key=value:..., per file name pattern (PMIO_HINTS)");
   command->add_option("--mpi", options->tag,

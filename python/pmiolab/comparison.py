@@ -73,8 +73,12 @@ def summarise(
     amounts: Mapping[str, int],
     targets: Mapping[tuple[str, str], float],
     limits: Iterable[str] = (),
+    modes: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Medians per contestant, and ratios of pmio to each, with their targets. amounts: bytes that each has written."""
+    """Medians per contestant, and ratios of pmio to each, with their targets. amounts: bytes that each has written.
+
+    modes: contestants that are pmio too, of which none is the best plain way.
+    """
     medians = {
         name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()
     }
@@ -82,7 +86,8 @@ def summarise(
     for phase, mine in medians["pmio"].items():
         of_others = [(name, of[phase]) for name, of in medians.items() if phase in of and name not in ("pmio", *limits)]
         of_limits = [(name, medians[name][phase]) for name in limits if phase in medians.get(name, ())]
-        best = [("best", max(rate for _, rate in of_others))] if of_others else []
+        plain = [rate for name, rate in of_others if name not in modes]
+        best = [("best", max(plain))] if plain else []
         for name, rate in of_others + best + of_limits:
             target = targets.get((phase, name))
             beyond = next((limit for limit, most in of_limits if target and target * rate > most), None)

@@ -24,6 +24,8 @@ CONTESTANTS = {
     },
     "openmpi": {"pmio": [], "ompio": [], "independent": ["--independent"]},
 }
+# pmio without a log: the hint pmio_mode.
+MODES = {"pmio twophase": "twophase", "pmio independent": "independent"}
 # What the machine can do at best: no MPI-IO.
 LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
@@ -49,11 +51,13 @@ def run(build: Path, mpi: Mpi, contestant: str, arguments: Iterable[object], ran
     """What mpiio_bench prints: its times in seconds, and the bytes of all ranks. settings: pmio's."""
     touch_memory(COPIES * RANKS * rank_bytes + 64 * MIB)
     with places.temporary("bench", work) as scratch, places.temporary("bench", log_dir) as logs:
-        preload = [mpi.runtime] if contestant == "pmio" else []
+        pmio = contestant == "pmio" or contestant in MODES
+        preload = [mpi.runtime] if pmio else []
         words = [places.benchmark(build, "mpiio", mpi), "--file", scratch / "target", "--bytes", rank_bytes]
-        words += [*arguments, *(["--warm"] if warm else []), *(CONTESTANTS[mpi.family] | LIMITS)[contestant]]
+        words += [*arguments, *(["--warm"] if warm else []), *(CONTESTANTS[mpi.family] | LIMITS).get(contestant, [])]
         words += [logs] if contestant in LIMITS else []
-        settings = {"PMIO_DIR": logs, **settings} if contestant == "pmio" else {}
+        settings = {"PMIO_DIR": logs, **settings} if pmio else {}
+        settings |= {"PMIO_MODE": MODES[contestant]} if contestant in MODES else {}
         [times] = mpi_jobs.measure(mpi, RANKS, words, name=f"{contestant}, {name}", settings=settings,
                                    preload=preload, timeout=timeout)  # fmt: skip
     return times

@@ -13,14 +13,16 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 
+#include "hints/cb_config_list.h"
 #include "hints/site_file.h"
 #include "medium/default_directory.h"
 
 namespace pmio {
 namespace {
 
-constexpr std::string_view kPrefix = "pmio_";
+constexpr std::string_view kPrefix = "pmio_", kConfigList = "cb_config_list";
 
 Status bad_value(std::string_view key, std::string_view value, const char* expected) {
   return {Code::invalid, "hint " + std::string(key) + ": '" + std::string(value) + "' is not " + expected};
@@ -48,20 +50,18 @@ Status set_switch(bool& into, std::string_view key, std::string_view value) {
 }
 
 Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
-  if (value == "twophase") {
-    return {Code::unsupported,
-            "hint pmio_mode: '" + std::string(value) + "' is not available in this version; auto is used"};
-  }
   if (value == "auto" || is_on(value))
     hints.mode = Mode::automatic;
   else if (value == "log")
     hints.mode = Mode::log;
   else if (value == "independent")
     hints.mode = Mode::independent;
+  else if (value == "twophase")
+    hints.mode = Mode::twophase;
   else if (is_off(value))
     hints.mode = Mode::off;
   else
-    return bad_value(key, value, "auto, log, independent or off");
+    return bad_value(key, value, "auto, log, independent, twophase or off");
   return {};
 }
 
@@ -158,10 +158,72 @@ Status set_striping_factor(Hints& hints, std::string_view key, std::string_view 
   return {};
 }
 
-const std::array<std::string_view, 13> kKeys{
+Status set_buffering(Buffering& into, std::string_view key, std::string_view value) {
+  if (value == "enable")
+    into = Buffering::enable;
+  else if (value == "disable")
+    into = Buffering::disable;
+  else if (value == "automatic")
+    into = Buffering::automatic;
+  else
+    return bad_value(key, value, "enable, disable or automatic");
+  return {};
+}
+
+const char* buffering_name(Buffering buffering) {
+  switch (buffering) {
+    case Buffering::enable:
+      return "enable";
+    case Buffering::disable:
+      return "disable";
+    case Buffering::automatic:
+      break;
+  }
+  return "automatic";
+}
+
+Status set_alignment(Hints& hints, std::string_view key, std::string_view value) {
+  if (value != "0" && value != "1" && value != "2") return bad_value(key, value, "0, 1 or 2");
+  hints.buffering.alignment = static_cast<Alignment>(value.front() - '0');
+  return {};
+}
+
+Status set_memory(std::string_view key, std::string_view value) {
+  if (value == "dram") return {};
+  if (value == "pmem")
+    return {Code::unsupported, "hint pmio_cb_memory: 'pmem' is not available in this version; dram is used"};
+  return bad_value(key, value, "dram");
+}
+
+Status set_aggregators(Hints& hints, std::string_view key, std::string_view value) {
+  uint64_t ranks = 0;
+  PMIO_TRY(set_bytes(ranks, key, value));
+  if (ranks > UINT32_MAX) return bad_value(key, value, "a number of ranks");
+  hints.buffering.aggregators = static_cast<uint32_t>(ranks);
+  return {};
+}
+
+Status set_config_list(Hints& hints, std::string_view value) {
+  const auto list = parse_cb_config_list(value);
+  if (!list.ok()) return list.status();
+  hints.buffering.config_list = value;
+  return {};
+}
+
+// Those of collective buffering that are not pmio's own. Nothing: it is none.
+std::optional<Status> set_buffering_hint(Hints& hints, std::string_view key, std::string_view value) {
+  if (key == "romio_cb_write") return set_buffering(hints.buffering.writes, key, value);
+  if (key == "romio_cb_read") return set_buffering(hints.buffering.reads, key, value);
+  if (key == "cb_buffer_size") return set_bytes(hints.buffering.buffer_bytes, key, value);
+  if (key == "cb_nodes") return set_aggregators(hints, key, value);
+  if (key == kConfigList) return set_config_list(hints, value);
+  return std::nullopt;
+}
+
+const std::array<std::string_view, 15> kKeys{
     "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
     "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
-    "pmio_max_age",    "pmio_close", "pmio_direct_from"};
+    "pmio_max_age",    "pmio_close", "pmio_direct_from",  "pmio_cb_align",     "pmio_cb_memory"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
@@ -189,6 +251,22 @@ std::string_view take_until(std::string_view& text, char separator) {
   return head;
 }
 
+// The same, but not at a separator between double quotes.
+std::string_view take_unquoted(std::string_view& text, char separator) {
+  bool quoted = false;
+  size_t at = 0;
+  for (; at < text.size() && (quoted || text[at] != separator); at++) quoted ^= text[at] == '"';
+  const std::string_view head = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return head;
+}
+
+std::string without_quotes(std::string_view value) {
+  std::string text(value);
+  std::erase(text, '"');
+  return text;
+}
+
 std::string program_file() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).string();
@@ -205,6 +283,7 @@ bool matches(const std::string& pattern, const std::string& filename) {
 Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "striping_unit") return set_bytes(hints.layout.striping_unit, key, value);
   if (key == "striping_factor") return set_striping_factor(hints, key, value);
+  if (std::optional<Status> set = set_buffering_hint(hints, key, value)) return *std::move(set);
   if (key.substr(0, kPrefix.size()) != kPrefix) return {};
   if (key == "pmio_dir") return set_directory(hints, key, value);
   if (key == "pmio_interface") {
@@ -221,6 +300,8 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_max_age") return set_max_age(hints, key, value);
   if (key == "pmio_close") return set_close(hints, key, value);
   if (key == "pmio_direct_from") return set_direct_from(hints, key, value);
+  if (key == "pmio_cb_align") return set_alignment(hints, key, value);
+  if (key == "pmio_cb_memory") return set_memory(key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
@@ -259,6 +340,8 @@ std::vector<HintPair> environment_hints() {
   std::vector<HintPair> pairs = site.hints;
   static const bool leaves_alone = !site.programs_off.empty() && site.leaves_alone(program_file());
   if (leaves_alone) pairs.emplace_back("pmio_mode", "off");
+  if (const char* alignment = std::getenv("MPICH_MPIIO_CB_ALIGN"))
+    pairs.emplace_back("pmio_cb_align", alignment);
   for (HintPair& pair : in_environment()) pairs.push_back(std::move(pair));
   return pairs;
 }
@@ -267,20 +350,23 @@ std::span<const std::string_view> hint_keys() { return kKeys; }
 
 static std::vector<HintPair> overrides(std::string_view text,
                                        const std::function<bool(const std::string&)>& counts,
-                                       std::vector<std::string>* complaints) {
+                                       std::vector<std::string>* complaints, std::string_view variable) {
   std::vector<HintPair> pairs;
   while (!text.empty()) {
-    std::string_view group = take_until(text, ',');
+    std::string_view group = take_unquoted(text, ',');
     if (group.empty()) continue;
     const std::string pattern(take_until(group, ':'));
+    std::string_view last;  // key
     while (!group.empty()) {
-      std::string_view setting = take_until(group, ':');
+      const std::string_view setting = take_unquoted(group, ':');
       const size_t equals = setting.find('=');
-      if (equals == std::string_view::npos || equals == 0) {
-        complaints->push_back("PMIO_HINTS: '" + std::string(setting) + "' for '" + pattern +
+      if (equals == std::string_view::npos && last == kConfigList) {
+        if (counts(pattern)) pairs.back().second.append(":").append(without_quotes(setting));
+      } else if (equals == std::string_view::npos || equals == 0) {
+        complaints->push_back(std::string(variable) + ": '" + std::string(setting) + "' for '" + pattern +
                               "' is not key=value");
-      } else if (counts(pattern)) {
-        pairs.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+      } else if (last = setting.substr(0, equals); counts(pattern)) {
+        pairs.emplace_back(last, without_quotes(setting.substr(equals + 1)));
       }
     }
   }
@@ -288,14 +374,15 @@ static std::vector<HintPair> overrides(std::string_view text,
 }
 
 std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
-                                     std::vector<std::string>* complaints) {
+                                     std::vector<std::string>* complaints, std::string_view variable) {
   return overrides(
-      text, [&filename](const std::string& pattern) { return matches(pattern, filename); }, complaints);
+      text, [&filename](const std::string& pattern) { return matches(pattern, filename); }, complaints,
+      variable);
 }
 
 std::vector<HintPair> every_override(std::string_view text, std::vector<std::string>* complaints) {
   return overrides(
-      text, [](const std::string& /*pattern*/) { return true; }, complaints);
+      text, [](const std::string& /*pattern*/) { return true; }, complaints, "PMIO_HINTS");
 }
 
 const char* mode_name(Mode mode) {
@@ -328,6 +415,15 @@ std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::s
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},
           {"pmio_interface", hints.interface}};
+}
+
+std::vector<HintPair> buffering_in_force(const TwoPhaseOptions& options) {
+  return {{"romio_cb_write", buffering_name(options.writes)},
+          {"romio_cb_read", buffering_name(options.reads)},
+          {"cb_buffer_size", std::to_string(options.buffer_bytes)},
+          {"cb_nodes", std::to_string(options.aggregators.size())},
+          {"pmio_cb_align", std::to_string(static_cast<int>(options.alignment))},
+          {"pmio_cb_memory", "dram"}};
 }
 
 Result<uint64_t> parse_bytes(std::string_view text) {

@@ -17,6 +17,7 @@
 #include "job/options.h"
 #include "layout/provider.h"
 #include "medium/medium.h"
+#include "twophase/two_phase.h"
 
 namespace pmio {
 
@@ -24,6 +25,16 @@ namespace pmio {
 enum class Mode { automatic, log, off, independent, twophase };
 // In order of what they allow; the least of all ranks' counts.
 enum class AcrossNodes { off, automatic, on };
+
+// Of collective buffering, with the meanings that Cray's MPI gives them.
+struct BufferingHints {
+  Buffering writes = Buffering::automatic, reads = Buffering::automatic;  // romio_cb_write, romio_cb_read
+  uint64_t buffer_bytes = TwoPhaseOptions().buffer_bytes;                 // cb_buffer_size, of an aggregator
+  uint32_t aggregators = 0;                                               // cb_nodes; 0: chosen
+  std::string config_list;                                                // cb_config_list; empty: any rank
+  Alignment alignment = TwoPhaseOptions().alignment;                      // pmio_cb_align
+  bool operator==(const BufferingHints&) const = default;
+};
 
 struct Hints {
   Mode mode = Mode::automatic;                        // pmio_mode
@@ -40,25 +51,29 @@ struct Hints {
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
   std::string interface;                              // pmio_interface, between nodes; empty: chosen
   LayoutHints layout;                                 // striping_unit, striping_factor
+  BufferingHints buffering;                           // of a file with pmio_mode=twophase
 };
 
 using HintPair = std::pair<std::string, std::string>;
 
-// Sets what key says; words such as on and off are taken in capitals too. A key that is neither pmio's nor a
-// striping hint changes nothing and is ok. invalid: an unknown pmio_ key, or a value that its key does not
-// take; the hints are then unchanged, and the message is for the user. unsupported: a value that this version
-// cannot serve yet; unchanged too.
+// Sets what key says; words such as on and off are taken in capitals too. A key that is neither pmio's nor
+// one of striping and collective buffering changes nothing and is ok. invalid: an unknown pmio_ key, or a
+// value that its key does not take; the hints are then unchanged, and the message is for the user.
+// unsupported: a value that this version cannot serve yet; unchanged too.
 Status set_hint(Hints& hints, std::string_view key, std::string_view value);
 
-// The hints of the site's file, pmio_mode=off for a program that it leaves alone, and those of the
-// environment PMIO_<KEY>, as pmio_<key>, in this order. PMIO_HINTS is not among them.
+// The hints of the site's file, pmio_mode=off for a program that it leaves alone, MPICH_MPIIO_CB_ALIGN as
+// pmio_cb_align, and those of the environment PMIO_<KEY>, as pmio_<key>, in this order. PMIO_HINTS is not
+// among them.
 std::vector<HintPair> environment_hints();
 
 // The pairs that text ("pattern:key=value:key=value,pattern2:...") gives to a file: where the shell pattern
 // matches the name as the program gave it, or its last component. Keys are as written, pmio's or the MPI
-// library's own. Malformed parts are left out and named in complaints.
+// library's own. A value in double quotes may hold ':' and ','; that of cb_config_list may hold ':' without
+// them. Malformed parts are left out and named in complaints, with the variable that the text is from.
 std::vector<HintPair> override_hints(std::string_view text, const std::string& filename,
-                                     std::vector<std::string>* complaints);
+                                     std::vector<std::string>* complaints,
+                                     std::string_view variable = "PMIO_HINTS");
 
 // As override_hints, of all patterns: for who checks the text before there are files.
 std::vector<HintPair> every_override(std::string_view text, std::vector<std::string>* complaints);
@@ -69,6 +84,9 @@ std::span<const std::string_view> hint_keys();
 // The pmio_ hints in force, as MPI_File_get_info shows them. hints: the job's, but for those of a file.
 // mode: as it turned out for the file.
 std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::string& directory);
+
+// The values of collective buffering in force, likewise.
+std::vector<HintPair> buffering_in_force(const TwoPhaseOptions& options);
 
 // As pmio_mode has it.
 const char* mode_name(Mode mode);

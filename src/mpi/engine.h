@@ -29,6 +29,9 @@ class Engine {
   // or no bytes.
   virtual Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) = 0;
 
+  // The end of a split collective of which transfer has left SplitLater in the handle.
+  virtual Moved end_split(Handle& handle);
+
   // Collective.
   virtual Outcome set_size(Handle& handle, MPI_Offset size) = 0;
   virtual Outcome preallocate(Handle& handle, MPI_Offset size) = 0;
@@ -64,5 +67,7 @@ Engine& undecided_engine();
 Engine& log_engine();
 // pmio_mode=independent.
 Engine& independent_engine();
+// pmio_mode=twophase.
+Engine& two_phase_engine();
 
 }  // namespace pmio

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "drain/straight_file.h"
+#include "mpi/buffered_file.h"
 #include "mpi/engine.h"
 #include "mpi/held_type.h"
 #include "mpi/info.h"
@@ -43,6 +44,7 @@ struct Handle {
   bool closes_in_background = false;       // pmio_close: the same on all ranks, and of a file that logs
   std::shared_ptr<File> file;              // null where the handle never logged
   std::unique_ptr<StraightFile> straight;  // null where the handle never went straight
+  std::unique_ptr<BufferedFile> buffered;  // of pmio_mode=twophase; uses straight
   // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
   // MPI-IO takes less than the first value.
   std::atomic<int64_t> largest_bytes{INT32_MAX};
@@ -79,6 +81,14 @@ struct Handle {
   int64_t shared_start =
       0;  // of the current epoch's shared pointer: not 0 before the first set_view of an append
 
+  // A split collective that has begun, and moves its bytes in its end. transfer: of explicit offset; nothing:
+  // this rank has no bytes.
+  struct SplitLater {
+    Direction direction;
+    std::optional<Transfer> transfer;
+    HeldType datatype;
+  };
+  std::optional<SplitLater> split_later;
   std::optional<uint64_t> split;  // bytes that the split collective moved which has not been ended yet
 
   // Of a drain before a collective call that went to the library all the same, since the other ranks would

@@ -23,18 +23,17 @@ void apply(const std::vector<HintPair>& pairs, const char* source, bool say, Hin
   }
 }
 
-void apply_overrides(const char* filename, bool say, GivenInfo* given, Hints* hints) {
-  const char* text = std::getenv("PMIO_HINTS");
-  if (text == nullptr) return;
+// The pairs that a variable of overrides has for the file.
+std::vector<HintPair> apply_overrides(const char* variable, const char* filename, bool say, Hints* hints) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return {};
   std::vector<std::string> complaints;
-  const std::vector<HintPair> pairs = override_hints(text, filename, &complaints);
+  std::vector<HintPair> pairs = override_hints(text, filename, &complaints, variable);
   for (const std::string& complaint : complaints) {
     if (say) complain_once(complaint);
   }
-  apply(pairs, "PMIO_HINTS", say, hints);
-  for (const auto& [key, value] : pairs) {
-    if (!is_own(key)) given->set(key, value);
-  }
+  apply(pairs, variable, say, hints);
+  return pairs;
 }
 
 }  // namespace
@@ -97,7 +96,11 @@ void read_info(MPI_Info info, bool say, Hints* hints) { apply(pairs_of(info), "M
 Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given) {
   Hints hints = site_hints(false);
   read_info(info, say, &hints);
-  apply_overrides(filename, say, given, &hints);
+  // Cray's library reads it itself, and others do not know it.
+  (void)apply_overrides("MPICH_MPIIO_HINTS", filename, say, &hints);
+  for (const auto& [key, value] : apply_overrides("PMIO_HINTS", filename, say, &hints)) {
+    if (!is_own(key)) given->set(key, value);
+  }
   return hints;
 }
 

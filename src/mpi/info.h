@@ -8,7 +8,8 @@
 
 namespace pmio {
 
-// An info to hand to the library: the program's own, or a copy with the settings of PMIO_HINTS. The copy is
+// An info to hand to the library: the program's own, or a copy with the settings of MPICH_MPIIO_HINTS and
+// PMIO_HINTS. The copy is
 // freed with this object.
 class GivenInfo {
  public:
@@ -38,8 +39,8 @@ using LibraryHints = std::map<std::string, std::string>;
 // The library's hints of which info has another value than known. known gets these values.
 std::vector<HintPair> news_for_library(MPI_Info info, LibraryHints* known);
 
-// The hints for a file about to be opened, from all three sources. What PMIO_HINTS has for the MPI library
-// goes into given. say: whether this caller complains about bad hints.
+// The hints for a file about to be opened, from all sources. What PMIO_HINTS has for the MPI library goes
+// into given. say: whether this caller complains about bad hints.
 Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given);
 
 // Sets the mode to off if the site does not want files of that file system logged, and the user has not asked

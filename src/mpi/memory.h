@@ -24,6 +24,7 @@ class Memory {
   // Offsets count from base().
   PatternCursor cursor() const { return {*pattern_, 0, 0}; }
   std::byte* base() const { return base_; }
+  const Pattern& pattern() const { return *pattern_; }
 
   // Whether the bytes are in a GPU's memory. Then neither contiguous nor base may be used, but fetch and
   // store, which advance the cursor.

@@ -59,6 +59,15 @@ Agreement Opening::agree(const OpenStatement& said) const {
   return all;
 }
 
+MPI_Comm Opening::duplicate() const {
+  MPI_Comm own = MPI_COMM_NULL;
+  const bool made = mpi().Comm_dup(comm_, &own) == MPI_SUCCESS;
+  if (made) mpi().Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+  if (on_all_ranks(made)) return own;
+  if (made) mpi().Comm_free(&own);
+  return MPI_COMM_NULL;
+}
+
 Team Opening::make_team(const Agreement& all) {
   if (ranks_ == 1) return {};
   const Process& process = Process::instance();

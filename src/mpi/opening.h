@@ -36,6 +36,8 @@ class Opening {
   // The least that a rank has; 0 if a message fails.
   int least(int here) const;
   Agreement agree(const OpenStatement& said) const;
+  // A communicator of these ranks alone, which returns errors; MPI_COMM_NULL, on all ranks, if there is none.
+  MPI_Comm duplicate() const;
   // in_one_world. all: of these ranks.
   Team make_team(const Agreement& all);
 

@@ -47,6 +47,8 @@ class Process {
 
   // Of MPI_COMM_WORLD.
   int ranks() const { return ranks_; }
+  // This rank's, from 0.
+  uint32_t node() const { return place_.node; }
   // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
   // join_nodes comes before everything else.
   bool spans_nodes() const { return spans_nodes_; }

@@ -321,7 +321,7 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   }
   handle.team = ranks.make_team(all);
   begin(handle, all);
-  if (mine.straight) return begin_straight(handle, std::move(mine.straight));
+  if (mine.straight) return begin_straight(handle, ranks, std::move(mine.straight));
   handle.file = mine.file.keep();
   begin_logging(handle, all);
 }

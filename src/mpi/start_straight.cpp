@@ -45,7 +45,7 @@ StraightOpen open_straight(const Handle& handle) {
                                          nodes ? StraightFile::Sharing::nodes : StraightFile::Sharing::node)};
 }
 
-void begin_straight(Handle& handle, std::unique_ptr<StraightFile> file) {
+void begin_straight(Handle& handle, const Opening& ranks, std::unique_ptr<StraightFile> file) {
   const Process& process = Process::instance();
   handle.identity = *file->target().identity();
   handle.straight = std::move(file);
@@ -55,7 +55,8 @@ void begin_straight(Handle& handle, std::unique_ptr<StraightFile> file) {
       std::make_unique<SharedPointer>(std::string(kSharedMemory) + "/pmio-pointer-" + job_name(process.id()) +
                                       "-" + std::to_string(handle.number));
   handle.why_not = std::string("pmio_mode=") + mode_name(handle.hints.mode);
-  handle.set_engine(independent_engine());
+  if (handle.hints.mode == Mode::twophase) handle.buffered = BufferedFile::make(handle, ranks);
+  handle.set_engine(handle.buffered ? two_phase_engine() : independent_engine());
 }
 
 }  // namespace pmio

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mpi/handle.h"
+#include "mpi/opening.h"
 
 namespace pmio {
 
@@ -17,7 +18,7 @@ struct StraightOpen {
 // Local. The first rank brings in what a dead job has left of the file.
 StraightOpen open_straight(const Handle& handle);
 
-// When all ranks have agreed, with team and view.
-void begin_straight(Handle& handle, std::unique_ptr<StraightFile> file);
+// Collective, when all ranks have agreed, with team and view.
+void begin_straight(Handle& handle, const Opening& ranks, std::unique_ptr<StraightFile> file);
 
 }  // namespace pmio

@@ -158,6 +158,7 @@ int close_straight(Handle& handle) {
   const int worst = handle.team.worst(error_class(status));
   if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))
     handle.shared->remove();
+  handle.buffered.reset();
   handle.straight.reset();
   return worst;
 }

@@ -48,15 +48,20 @@ Outcome nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* reque
 }
 
 Outcome split_begin(Handle& handle, const Transfer& transfer) {
-  if (!handle.in_library() && (handle.split || handle.split_in_library))
+  if (!handle.in_library() && (handle.split || handle.split_later || handle.split_in_library))
     return raise_code(handle, MPI_ERR_IO);
   const Moved moved = handle.engine().transfer(handle, transfer, Completion::split);
-  if (moved.outcome == MPI_SUCCESS) handle.split = moved.bytes;
+  if (moved.outcome == MPI_SUCCESS && !handle.split_later) handle.split = moved.bytes;
   handle.split_in_library = !moved.outcome;
   return moved.outcome;
 }
 
 Outcome split_end(Handle& handle, MPI_Status* status) {
+  if (handle.split_later) {
+    const Moved moved = handle.engine().end_split(handle);
+    if (moved.outcome == MPI_SUCCESS) fill_status(status, moved.bytes);
+    return moved.outcome;
+  }
   if (handle.split) {
     // Whichever end it is: the libraries do not tell them apart either.
     fill_status(status, *std::exchange(handle.split, std::nullopt));

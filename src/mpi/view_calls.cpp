@@ -133,6 +133,9 @@ Outcome file_get_info(Handle& handle, MPI_Info* info_used) {
   hints.closes_in_background = handle.closes_in_background;
   for (const auto& [key, value] : hints_in_force(hints, handle.engine().mode(), hints.directory))
     set_in(*info_used, key, value);
+  if (handle.buffered && !handle.in_library())
+    for (const auto& [key, value] : buffering_in_force(handle.buffered->engine().options()))
+      set_in(*info_used, key, value);
   return code;
 }
 

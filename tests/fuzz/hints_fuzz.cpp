@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hints/cb_config_list.h"
 #include "hints/hints.h"
 
 namespace {
@@ -13,7 +14,8 @@ void require(bool condition) {
 bool same(const pmio::Hints& a, const pmio::Hints& b) {
   return a.mode == b.mode && a.directory == b.directory && a.log_bytes == b.log_bytes &&
          a.index_bytes == b.index_bytes && a.durability == b.durability && a.background == b.background &&
-         a.stats == b.stats && a.layout.striping_unit == b.layout.striping_unit &&
+         a.stats == b.stats && a.buffering == b.buffering &&
+         a.layout.striping_unit == b.layout.striping_unit &&
          a.layout.striping_factor == b.layout.striping_factor;
 }
 
@@ -31,5 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   if (const size_t middle = text.find('='); middle != text.npos)
     static_cast<void>(pmio::set_hint(hints, text.substr(0, middle), text.substr(middle + 1)));
   require(!pmio::hints_in_force(hints, pmio::Mode::log, "/dev/shm/x").empty());
+  if (const auto list = pmio::parse_cb_config_list(text); list.ok()) {
+    const std::vector<std::string> hosts{"a", "b.c", "a", "*", ""};
+    require(pmio::choose_by_config_list(list.value(), hosts, 2).size() <= 2);
+    require(pmio::choose_by_config_list(list.value(), hosts, 0).size() <= hosts.size());
+  }
   return 0;
 }

@@ -57,10 +57,12 @@ foreach(tag IN LISTS tags)
     endif()
   endforeach()
   if(newest)
-    add_test(NAME differential.independent.${tag}
-      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../differential.py --build ${CMAKE_BINARY_DIR} --mpi ${tag}
-        --ranks 2 --seeds 1-20 --per-launch 20 --mode independent)
-    set_tests_properties(differential.independent.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
+    foreach(mode IN ITEMS independent twophase)
+      add_test(NAME differential.${mode}.${tag}
+        COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../differential.py --build ${CMAKE_BINARY_DIR} --mpi ${tag}
+          --ranks 2 --seeds 1-20 --per-launch 5 --mode ${mode})
+      set_tests_properties(differential.${mode}.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
+    endforeach()
   endif()
   if(newest)
     add_test(NAME crash.${tag}

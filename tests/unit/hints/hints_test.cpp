@@ -72,10 +72,54 @@ TEST(SetHint, KeepsTheOldValueWhereTheNewOneIsBad) {
   EXPECT_EQ(set_hint(hints, "pmio_dir", "relative").code(), Code::invalid);
 }
 
-TEST(SetHint, SaysWhichModesAreNotAvailableYet) {
+TEST(SetHint, SaysWhatIsNotAvailableYet) {
   Hints hints;
-  EXPECT_EQ(set_hint(hints, "pmio_mode", "twophase").code(), Code::unsupported);
-  EXPECT_EQ(hints.mode, Mode::automatic);
+  EXPECT_EQ(set_hint(hints, "pmio_cb_memory", "pmem").code(), Code::unsupported);
+  EXPECT_TRUE(set_hint(hints, "pmio_cb_memory", "dram").ok());
+}
+
+TEST(SetHint, TakesCraysHintsOfCollectiveBuffering) {
+  Hints hints;
+  for (const auto& [key, value] : std::vector<HintPair>{{"romio_cb_write", "enable"},
+                                                        {"romio_cb_read", "disable"},
+                                                        {"cb_buffer_size", "1M"},
+                                                        {"cb_nodes", "7"},
+                                                        {"cb_config_list", "n1:2,*:*"},
+                                                        {"pmio_cb_align", "1"}})
+    EXPECT_TRUE(set_hint(hints, key, value).ok()) << key;
+  const BufferingHints wanted{Buffering::enable, Buffering::disable, 1 << 20, 7,
+                              "n1:2,*:*",        Alignment::stripes};
+  EXPECT_EQ(hints.buffering, wanted);
+  for (const auto& [key, value] : std::vector<HintPair>{{"romio_cb_write", "yes"},
+                                                        {"cb_nodes", "-1"},
+                                                        {"cb_buffer_size", "x"},
+                                                        {"cb_config_list", "n1:x"},
+                                                        {"pmio_cb_align", "3"}})
+    EXPECT_EQ(set_hint(hints, key, value).code(), Code::invalid) << key;
+  EXPECT_EQ(hints.buffering, wanted);
+}
+
+TEST(SetHint, TellsWhatIsInForce) {
+  TwoPhaseOptions options;
+  options.aggregators = {0, 2};
+  const auto pairs = buffering_in_force(options);
+  EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("cb_nodes", "2")), 1);
+  EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_cb_align", "2")), 1);
+  EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("romio_cb_write", "automatic")), 1);
+}
+
+TEST(OverrideHints, KnowsListsOfHosts) {
+  std::vector<std::string> complaints;
+  const char* text =
+      "a:cb_config_list=*:4:cb_nodes=2,b:cb_config_list=\"n1:2,n2:*\":cb_nodes=3,c:cb_config_list=n1:1:wrong";
+  using Pairs = std::vector<HintPair>;
+  EXPECT_EQ(override_hints(text, "a", &complaints), (Pairs{{"cb_config_list", "*:4"}, {"cb_nodes", "2"}}));
+  EXPECT_EQ(override_hints(text, "b", &complaints),
+            (Pairs{{"cb_config_list", "n1:2,n2:*"}, {"cb_nodes", "3"}}));
+  EXPECT_EQ(complaints, std::vector<std::string>{});
+  (void)override_hints("a:b", "a", &complaints, "MPICH_MPIIO_HINTS");
+  ASSERT_EQ(complaints.size(), 1u);
+  EXPECT_EQ(complaints[0].rfind("MPICH_MPIIO_HINTS: ", 0), 0u);
 }
 
 TEST(SetHint, TakesModesWithoutALog) {
@@ -119,8 +163,8 @@ TEST(OverrideHints, OfAllPatternsForWhoChecksThem) {
 
 TEST(SetHint, LeavesOtherLibrariesKeysAlone) {
   Hints hints;
-  EXPECT_TRUE(set_hint(hints, "romio_cb_write", "enable").ok());
-  EXPECT_TRUE(set_hint(hints, "cb_nodes", "nonsense").ok());
+  EXPECT_TRUE(set_hint(hints, "romio_ds_write", "enable").ok());
+  EXPECT_TRUE(set_hint(hints, "ind_wr_buffer_size", "nonsense").ok());
 }
 
 TEST(OverrideHints, AppliesToMatchingNamesOnly) {

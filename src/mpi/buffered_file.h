@@ -1,0 +1,29 @@
+// Collective buffering of one open file: its ranks, and the engine that they call together
+// (twophase/two_phase.h). Threads: as of collective calls, one at a time.
+#pragma once
+
+#include <memory>
+
+#include "mpi/mpi_collective.h"
+#include "twophase/two_phase.h"
+
+namespace pmio {
+
+struct Handle;
+class Opening;
+
+class BufferedFile {
+ public:
+  // Collective over the ranks of an open that goes straight; what they are to do is what rank 0 says. Null,
+  // on all ranks: they can have no communicator.
+  static std::unique_ptr<BufferedFile> make(const Handle& handle, const Opening& ranks);
+
+  TwoPhase& engine() { return *engine_; }
+
+ private:
+  explicit BufferedFile(std::unique_ptr<MpiCollective> ranks) : ranks_(std::move(ranks)) {}
+  const std::unique_ptr<MpiCollective> ranks_;
+  std::unique_ptr<TwoPhase> engine_;
+};
+
+}  // namespace pmio

@@ -1,0 +1,114 @@
+#include "mpi/mpi_collective.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/file_descriptor.h"
+#include "base/memory_limits.h"
+#include "mpi/agree.h"
+
+namespace pmio {
+namespace {
+
+using Shared = Result<std::shared_ptr<std::byte>>;
+
+Shared map(int fd, uint64_t bytes, const std::string& name) {
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) return Status::from_errno(errno, "cannot map the shared memory '" + name + "'");
+  return std::shared_ptr<std::byte>(static_cast<std::byte*>(address),
+                                    [bytes](std::byte* memory) { munmap(memory, bytes); });
+}
+
+// Reserved, or the first touch of a full file system would be fatal.
+Shared create(const std::string& name, uint64_t bytes) {
+  const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.ok()) return Status::from_errno(errno, "cannot create the shared memory '" + name + "'");
+  const bool may_be = bytes <= largest_file_bytes();  // else a signal would end the program
+  if (const int error = may_be ? posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)) : EFBIG)
+    return Status::from_errno(error, "cannot reserve the shared memory '" + name + "'");
+  return map(fd.get(), bytes, name);
+}
+
+Shared open_created(const std::string& name, uint64_t bytes) {
+  const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
+  if (!fd.ok()) return Status::from_errno(errno, "cannot open the shared memory '" + name + "'");
+  struct stat facts {};
+  if (fstat(fd.get(), &facts) != 0 || facts.st_uid != geteuid() ||
+      static_cast<uint64_t>(facts.st_size) != bytes)
+    return Status(Code::access, "the shared memory '" + name + "' is not this file's");
+  return map(fd.get(), bytes, name);
+}
+
+}  // namespace
+
+MpiCollective::~MpiCollective() { mpi().Comm_free(&comm_); }
+
+bool MpiCollective::leads_node() const {
+  const std::vector<uint32_t>& nodes = members().node_of;
+  const auto first = std::find(nodes.begin(), nodes.end(), nodes[members().rank]);
+  return static_cast<uint32_t>(first - nodes.begin()) == members().rank;
+}
+
+Shared MpiCollective::share(uint64_t bytes) {
+  const std::string name = "/pmio-buffer-" + name_ + "-" + std::to_string(shared_++);
+  Shared memory = Status(Code::io, "the other ranks of the node are not reached");
+  const bool leads = leads_node();
+  if (leads) memory = create(name, bytes);
+  // From here on it is there, or will not be.
+  if (mpi().Barrier(comm_) == MPI_SUCCESS && !leads) memory = open_created(name, bytes);
+  const bool all = on_all_ranks(memory.ok(), comm_);
+  if (leads) shm_unlink(name.c_str());
+  if (!all && memory.ok())
+    return Status(Code::io, "a rank of the file cannot have the shared memory '" + name + "'");
+  return memory;
+}
+
+Collective::Message MpiCollective::begin(Begun begun) {
+  if (free_.empty()) {
+    begun_.push_back(begun);
+    return static_cast<Message>(begun_.size() - 1);
+  }
+  const Message message = free_.back();
+  free_.pop_back();
+  begun_[message] = begun;
+  return message;
+}
+
+Collective::Message MpiCollective::send(uint32_t to, uint32_t channel, std::span<const std::byte> bytes) {
+  Begun begun;
+  begun.lost = mpi().Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to),
+                           static_cast<int>(channel), comm_, &begun.request) != MPI_SUCCESS;
+  return begin(begun);
+}
+
+Collective::Message MpiCollective::receive(uint32_t from, uint32_t channel, std::span<std::byte> room) {
+  Begun begun;
+  begun.lost = mpi().Irecv(room.data(), static_cast<int>(room.size()), MPI_BYTE, static_cast<int>(from),
+                           static_cast<int>(channel), comm_, &begun.request) != MPI_SUCCESS;
+  return begin(begun);
+}
+
+Collective::State MpiCollective::test(Message message, uint64_t* bytes) {
+  Begun& begun = begun_[message];
+  int done = 1, got = 0;
+  MPI_Status status;
+  const bool lost = begun.lost || mpi().Test(&begun.request, &done, &status) != MPI_SUCCESS;
+  if (!lost && done == 0) return State::pending;
+  if (!lost && bytes != nullptr && mpi().Get_count(&status, MPI_BYTE, &got) == MPI_SUCCESS)
+    *bytes = got < 0 ? 0 : static_cast<uint64_t>(got);
+  free_.push_back(message);
+  return lost ? State::lost : State::done;
+}
+
+// Any call that looks for messages has the library go on with all that has begun.
+void MpiCollective::progress() {
+  int there = 0;
+  (void)mpi().Iprobe(MPI_ANY_SOURCE, static_cast<int>(kChannels), comm_, &there, MPI_STATUS_IGNORE);
+}
+
+}  // namespace pmio

@@ -1,0 +1,170 @@
+// The engine of a handle with pmio_mode=twophase: its blocking and split collective calls are buffered
+// collectively, all others go straight to the file.
+#include <memory>
+#include <utility>
+
+#include "mpi/aside.h"
+#include "mpi/process.h"
+#include "mpi/straight_engine.h"
+
+namespace pmio {
+namespace {
+
+bool is_exchanged(const Call& call) { return call.collective && call.may_wait; }
+
+// A program's buffer in a GPU's memory, as the exchange wants it.
+class InHostMemory {
+ public:
+  explicit InHostMemory(const Memory& memory) : memory_(memory) {
+    if (memory.on_device()) copy_ = std::make_unique_for_overwrite<std::byte[]>(memory.bytes());
+  }
+  Status fetch() {
+    PatternCursor from = memory_.cursor();
+    return copy_ ? memory_.fetch(from, copy_.get(), memory_.bytes()) : Status();
+  }
+  Status store(uint64_t got) {
+    PatternCursor to = memory_.cursor();
+    return copy_ ? memory_.store(to, copy_.get(), got) : Status();
+  }
+  void give_to(TwoPhaseRequest& request) const {
+    static const Pattern& stream = *new Pattern(Pattern::bytes(1));
+    request.memory = copy_ ? &stream : &memory_.pattern();
+    request.base = copy_ ? copy_.get() : memory_.base();
+  }
+
+ private:
+  const Memory& memory_;
+  std::unique_ptr<std::byte[]> copy_;
+};
+
+class TwoPhaseEngine final : public StraightEngine {
+ public:
+  struct Turn {
+    Turn(Handle& /*handle*/, const Call& /*call*/) {}
+  };
+
+  Status write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
+    if (!is_exchanged(call)) return write_straight(handle, etype_offset, memory);
+    InHostMemory host(memory);
+    Status before = host.fetch();
+    const TwoPhaseRequest request =
+        before.ok() ? request_of(handle, etype_offset, memory, host) : TwoPhaseRequest();
+    const Status written = exchange_write(handle, request);
+    return before.ok() ? written : before;
+  }
+
+  Status read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory, uint64_t* got) {
+    if (!is_exchanged(call)) return read_straight(handle, etype_offset, memory, got);
+    InHostMemory host(memory);
+    PMIO_TRY(exchange_read(handle, request_of(handle, etype_offset, memory, host), got));
+    return host.store(*got);
+  }
+
+  // The others wait for it.
+  void without_bytes(Handle& handle, const Call& call, bool /*failed*/) {
+    if (is_exchanged(call)) (void)take_part(handle, call.direction);
+  }
+  Status take_error(Handle& /*handle*/) { return {}; }
+
+  Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) override;
+  Moved end_split(Handle& handle) override;
+  Mode mode() const override { return Mode::twophase; }
+
+ private:
+  static TwoPhaseRequest request_of(const Handle& handle, int64_t etype_offset, const Memory& memory,
+                                    const InHostMemory& host) {
+    const FileView& view = handle.view;
+    TwoPhaseRequest request;
+    request.view = &view.filetype->pattern;
+    request.displacement = view.displacement;
+    request.position = static_cast<uint64_t>(etype_offset) * view.etype_size();
+    request.bytes = memory.bytes();
+    host.give_to(request);
+    return request;
+  }
+
+  // A rank that cannot drain what others have logged gives nothing, and returns its error.
+  static Status exchange_write(Handle& handle, const TwoPhaseRequest& request) {
+    const Status drained = drain_before_straight_call(handle, true);
+    Status written = handle.buffered->engine().write(drained.ok() ? request : TwoPhaseRequest());
+    if (Process::instance().spans_nodes()) {
+      // Other nodes see what the aggregators have written when all are through.
+      const Status synced = handle.straight->sync();
+      const int worst = handle.team.worst(synced.ok() ? MPI_SUCCESS : MPI_ERR_IO);
+      if (written.ok() && worst != MPI_SUCCESS)
+        written =
+            synced.ok() ? Status(Code::io, "an aggregator could not sync '" + handle.path + "'") : synced;
+    }
+    return drained.ok() ? written : drained;
+  }
+
+  static Status exchange_read(Handle& handle, const TwoPhaseRequest& request, uint64_t* got) {
+    *got = 0;
+    const Status drained = drain_before_straight_call(handle, false);
+    if (Process::instance().spans_nodes()) handle.straight->target().forget_cached(0, 0);
+    const Status read = handle.buffered->engine().read(drained.ok() ? request : TwoPhaseRequest(), got);
+    return drained.ok() ? read : drained;
+  }
+
+  static Status take_part(Handle& handle, Direction direction) {
+    uint64_t got = 0;
+    return direction == Direction::write ? exchange_write(handle, {}) : exchange_read(handle, {}, &got);
+  }
+};
+constinit TwoPhaseEngine engine;
+
+// The begin of a split call: all but moving the bytes. A rank with an error will not come to the end, so that
+// it takes part at once.
+class SplitBegin {
+ public:
+  explicit SplitBegin(const Transfer& transfer) : transfer_(transfer) {}
+  using Turn = TwoPhaseEngine::Turn;
+
+  Status write(Handle& handle, const Call& /*call*/, int64_t etype_offset, const Memory& /*memory*/) {
+    return keep(handle, etype_offset);
+  }
+  Status read(Handle& handle, const Call& /*call*/, int64_t etype_offset, const Memory& /*memory*/,
+              uint64_t* got) {
+    *got = 0;
+    return keep(handle, etype_offset);
+  }
+  void without_bytes(Handle& handle, const Call& call, bool failed) {
+    if (failed)
+      engine.without_bytes(handle, call, failed);
+    else
+      handle.split_later = Handle::SplitLater{call.direction, std::nullopt, HeldType()};
+  }
+  Status take_error(Handle& /*handle*/) { return {}; }
+
+ private:
+  Status keep(Handle& handle, int64_t etype_offset) {
+    handle.split_later = Handle::SplitLater{transfer_.direction, transfer_, HeldType(transfer_.datatype)};
+    Transfer& later = *handle.split_later->transfer;
+    later.pointer = Pointer::explicit_offset;
+    later.offset = etype_offset;
+    later.datatype = handle.split_later->datatype.get();
+    return {};
+  }
+  const Transfer& transfer_;
+};
+
+Moved TwoPhaseEngine::transfer(Handle& handle, const Transfer& transfer, Completion completion) {
+  if (transfer.pointer == Pointer::shared && handle.shared_in_library) return {hand_on(handle, transfer)};
+  if (completion != Completion::split) return carry_out(*this, handle, transfer, completion);
+  SplitBegin begin(transfer);
+  return carry_out(begin, handle, transfer, completion);
+}
+
+Moved TwoPhaseEngine::end_split(Handle& handle) {
+  const Handle::SplitLater later = *std::exchange(handle.split_later, std::nullopt);
+  if (later.transfer) return carry_out(*this, handle, *later.transfer, Completion::blocking);
+  return {raise_error(handle, take_part(handle, later.direction))};
+}
+
+}  // namespace
+
+Engine& two_phase_engine() { return engine; }
+
+Moved Engine::end_split(Handle& handle) { return {raise_code(handle, MPI_ERR_IO)}; }
+
+}  // namespace pmio
