@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file_system.h"
 #include "drain/target_calls.h"
+#include "stats/io_lines.h"
 
 namespace pmio {
 namespace {
@@ -84,6 +85,7 @@ Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
     if (n < 0 && error == EINTR) continue;
     if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
     add(counters_.written_bytes, static_cast<uint64_t>(n));
+    IoLines::tell(IoLines::system_write, offset, static_cast<uint64_t>(n), path_);
     from += n;
     offset += static_cast<uint64_t>(n);
     length -= static_cast<uint64_t>(n);
@@ -105,6 +107,7 @@ Status TargetFile::write_parts(uint64_t offset, std::span<iovec> parts, uint64_t
     if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
     const auto written = static_cast<uint64_t>(n);
     add(counters_.written_bytes, written);
+    IoLines::tell(IoLines::system_write, offset, written, path_);
     offset += written;
     length -= written;
     for (uint64_t left = written; left > 0;) {
@@ -171,6 +174,7 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
     count_call(counters_.reads, ask);
     if (n < 0 && error == EINTR) continue;
     if (n < 0) return Status::from_errno(error, what("cannot read from", path_));
+    IoLines::tell(IoLines::system_read, offset + *got, static_cast<uint64_t>(n), path_);
     if (n == 0) break;
     add(counters_.read_bytes, static_cast<uint64_t>(n));
     *got += static_cast<uint64_t>(n);

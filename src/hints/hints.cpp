@@ -113,8 +113,10 @@ Status set_stats(Hints& hints, std::string_view key, std::string_view value) {
     hints.stats = 0;
   else if (value == "1" || value == "on")
     hints.stats = 1;
+  else if (value == "2")
+    hints.stats = 2;
   else
-    return bad_value(key, value, "0 or 1");
+    return bad_value(key, value, "0, 1 or 2");
   return {};
 }
 

@@ -5,6 +5,13 @@
 
 namespace pmio {
 
+void tell_call(const Handle& handle, const Transfer& transfer, int64_t etype_offset, uint64_t bytes) {
+  const FileView& view = handle.view;
+  const bool somewhere = view.filetype->size != 0 && view.reaches(etype_offset, 0);
+  IoLines::tell(transfer.direction == Direction::write ? IoLines::collective_write : IoLines::collective_read,
+                somewhere ? static_cast<uint64_t>(view.byte_offset(etype_offset)) : 0, bytes, handle.path);
+}
+
 Status check_end(Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes) {
   if (!handle.view.reaches(etype_offset, bytes)) {
     return {Code::invalid,

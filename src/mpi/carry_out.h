@@ -14,6 +14,7 @@
 #include "mpi/handle.h"
 #include "mpi/memory.h"
 #include "mpi/pointers.h"
+#include "stats/io_lines.h"
 
 namespace pmio {
 
@@ -42,6 +43,12 @@ concept Mover = requires(M& mover, Handle& handle, const Call& call, int64_t ety
   { mover.take_error(handle) } -> std::same_as<Status>;
 };
 
+// A mover of the begins of split calls, whose ends are calls of another mover.
+template <class M>
+constexpr bool kMovesLater = requires {
+  typename M::MovesLater;
+};
+
 // Counted whatever becomes of the call, so that its number is the same on all ranks.
 inline Call next_call(Handle& handle, const Transfer& t, Completion completion) {
   const bool counts = t.collective && t.direction == Direction::write;
@@ -63,6 +70,9 @@ inline Outcome raise_for(Handle& handle, const Status& status) { return raise_er
 
 // What the file could never take must not be written: no drain of it could end any more.
 Status check_end(Handle& handle, Direction direction, int64_t etype_offset, uint64_t bytes);
+
+// A line for each collective call, if the user wants it.
+void tell_call(const Handle& handle, const Transfer& transfer, int64_t etype_offset, uint64_t bytes);
 
 // Where the call begins, in etypes of the view. The pointers move before the access, and by what is asked for
 // (MPI 4.1, 14.4.1), so that other threads and other ranks go on behind it meanwhile.
@@ -118,6 +128,8 @@ Moved carry_out(M& mover, Handle& handle, const Transfer& t, Completion completi
   if (bytes % handle.view.etype_size() != 0) return wrong(MPI_ERR_IO);
   const Result<int64_t> place = place_of(handle, t, bytes);
   if (!place.ok()) return refuse(mover, handle, call, place.status());
+  if (!kMovesLater<M> && t.collective && IoLines::on()) [[unlikely]]
+    tell_call(handle, t, place.value(), bytes);
   // A filetype without bytes takes nothing and gives nothing.
   if (bytes == 0 || handle.view.filetype->size == 0) {
     if (call.collective) mover.without_bytes(handle, call, false);

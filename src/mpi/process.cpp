@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "mpi/summary.h"
 #include "preload/names.h"
 #include "preload/vote.h"
+#include "stats/io_lines.h"
 
 namespace pmio {
 namespace {
@@ -70,6 +72,15 @@ void keep(Result<std::unique_ptr<Rendezvous>> made, std::unique_ptr<Rendezvous>*
   if (made.ok()) *into = std::move(made).value();
 }
 
+constexpr int kStatisticsOfCalls = 2;  // level
+
+// MPICH_MPIIO_XSTATS: the level.
+int crays_statistics() {
+  const char* text = std::getenv("MPICH_MPIIO_XSTATS");
+  const std::string_view value = text == nullptr ? "" : text;
+  return value == "2" ? kStatisticsOfCalls : value == "1" ? 1 : 0;
+}
+
 constexpr std::chrono::seconds kPatience{10};
 
 // For a Pulse, whose first beat is at once.
@@ -113,7 +124,8 @@ void Process::start() {
   mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
   int level = MPI_THREAD_SINGLE;
   mpi().Query_thread(&level);
-  const Hints hints = site_hints(rank_ == 0);
+  Hints hints = site_hints(rank_ == 0);
+  hints.stats = std::max(hints.stats, crays_statistics());
   can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node();
 }
 
@@ -133,6 +145,7 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
   threads_at_once_ = all[PMIO_VOTE_SINGLE_CALLS] == 0;
   stats_level_ = -all[PMIO_VOTE_LESS_STATISTICS];
+  if (stats_level_ >= kStatisticsOfCalls && !off) IoLines::start(rank_);
   const bool may_log = all[PMIO_VOTE_MAY_LOG] != 0;
   why_not_ = may_log ? "PMIO_ACROSS_NODES=off" : off ? "PMIO_MODE=off" : "other ranks run without pmio";
   return may_log;
@@ -331,10 +344,19 @@ void Process::keep_statistics() {
   if (!written.ok() && !job->has_lost_log()) complain_once("statistics are not kept: " + written.message());
 }
 
+void Process::note_straight(const IoCounters& counters, const TwoPhaseCounters* buffering) {
+  const LockGuard lock(sums_mutex_);
+  straight_.add(counters);
+  if (buffering != nullptr) straight_.add(*buffering);
+}
+
 void Process::report(int stats_level) {
   Job* job = joined();
   keep_statistics();
-  if (stats_level > 0) print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
+  if (stats_level == 0) return;
+  print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
+  const LockGuard lock(sums_mutex_);
+  print_straight(straight_, rank_, ranks_);
 }
 
 // MPI libraries start threads.

@@ -15,6 +15,7 @@
 #include "cluster/cluster.h"
 #include "hints/hints.h"
 #include "job/rendezvous.h"
+#include "mpi/straight_summary.h"
 #include "node/job.h"
 #include "stats/counters.h"
 #include "view/mpi_compat.h"
@@ -44,6 +45,9 @@ class Process {
   void note_file(const std::string& path, std::string_view reason) { files_.add(path, reason); }
   // The same for a file that is opened while nothing can be logged at all.
   void note_unlogged_file(const char* name);
+
+  // Of a file that went straight, and is closed.
+  void note_straight(const IoCounters& counters, const TwoPhaseCounters* buffering);
 
   // Of MPI_COMM_WORLD.
   int ranks() const { return ranks_; }
@@ -119,6 +123,8 @@ class Process {
   const char* why_not_ = "";                     // where nothing can be logged
   uint64_t start_realtime_ns_ = 0, start_ns_ = 0;
   FileList files_;
+  Mutex sums_mutex_;
+  StraightSums straight_ PMIO_GUARDED_BY(sums_mutex_);
   RunFacts facts_{};  // since the job was joined
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;

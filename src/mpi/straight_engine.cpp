@@ -158,6 +158,8 @@ int close_straight(Handle& handle) {
   const int worst = handle.team.worst(error_class(status));
   if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))
     handle.shared->remove();
+  const TwoPhaseCounters* buffering = handle.buffered ? &handle.buffered->engine().counters() : nullptr;
+  Process::instance().note_straight(handle.straight->target().counters(), buffering);
   handle.buffered.reset();
   handle.straight.reset();
   return worst;

@@ -119,6 +119,7 @@ class SplitBegin {
  public:
   explicit SplitBegin(const Transfer& transfer) : transfer_(transfer) {}
   using Turn = TwoPhaseEngine::Turn;
+  struct MovesLater {};
 
   Status write(Handle& handle, const Call& /*call*/, int64_t etype_offset, const Memory& /*memory*/) {
     return keep(handle, etype_offset);
@@ -157,7 +158,7 @@ Moved TwoPhaseEngine::transfer(Handle& handle, const Transfer& transfer, Complet
 
 Moved TwoPhaseEngine::end_split(Handle& handle) {
   const Handle::SplitLater later = *std::exchange(handle.split_later, std::nullopt);
-  if (later.transfer) return carry_out(*this, handle, *later.transfer, Completion::blocking);
+  if (later.transfer) return carry_out(*this, handle, *later.transfer, Completion::split);
   return {raise_error(handle, take_part(handle, later.direction))};
 }
 

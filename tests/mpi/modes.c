@@ -150,6 +150,71 @@ static void ranks_that_differ(void) {
   check(MPI_File_close(&file) == MPI_SUCCESS, "close");
 }
 
+/* The values that took effect, not those that were wished. */
+static void buffered_as_it_says(void) {
+  static const char* const kWished[][2] = {{"pmio_mode", "twophase"},
+                                           {"cb_nodes", "1000"},
+                                           {"pmio_cb_align", "1"},
+                                           {"romio_cb_write", "enable"},
+                                           {"cb_config_list", "*:1"}};
+  static const char* const kInForce[][2] = {{"pmio_mode", "twophase"},
+                                            {"cb_nodes", "1"},
+                                            {"pmio_cb_align", "1"},
+                                            {"romio_cb_write", "enable"},
+                                            {"romio_cb_read", "automatic"}};
+  MPI_File file;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  for (size_t i = 0; i < sizeof kWished / sizeof *kWished; i++)
+    MPI_Info_set(info, kWished[i][0], kWished[i][1]);
+  check(MPI_File_open(MPI_COMM_WORLD, path_of("buffered"), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file) ==
+            MPI_SUCCESS,
+        "open");
+  MPI_Info_free(&info);
+  MPI_File_get_info(file, &info);
+  for (size_t i = 0; under_pmio && i < sizeof kInForce / sizeof *kInForce; i++) {
+    char value[64] = "";
+    int found = 0;
+    MPI_Info_get(info, kInForce[i][0], sizeof value - 1, value, &found);
+    check(found && strcmp(value, kInForce[i][1]) == 0, kInForce[i][0]);
+  }
+  MPI_Info_free(&info);
+  set_view(file);
+  put(file, 1, 1);
+  expect(file, 1, 1, "what was buffered");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+}
+
+/* In collective calls of pmio_mode=twophase: nobody hangs, and the others' bytes are there. */
+static void ranks_with_errors_or_nothing(void) {
+  MPI_File file = opened("errors", MPI_MODE_CREATE | MPI_MODE_RDWR, "twophase", "complete");
+  set_view(file);
+  for (int i = 0; i < COUNT; i++) values[i] = 900000 + i;
+  /* MPI libraries let the others wait for ever. */
+  const int wrong = under_pmio ? -1 : 0;
+  const int code =
+      MPI_File_write_at_all(file, 0, values, rank == 0 ? wrong : COUNT, MPI_INT, MPI_STATUS_IGNORE);
+  check((code == MPI_SUCCESS) == (rank != 0 || !under_pmio), "an error on the rank that has made it");
+  wait_for_all();
+  if (rank != 0) expect(file, 9, 0, "what ranks without an error have written");
+  if (rank == 0) wait_for_all();
+  check(MPI_File_write_at_all(file, 0, values, rank == 0 ? COUNT : 0, MPI_INT, MPI_STATUS_IGNORE) ==
+            MPI_SUCCESS,
+        "a write in which one rank has bytes");
+  MPI_Request request;
+  check(MPI_File_iwrite_at_all(file, 0, values, COUNT, MPI_INT, &request) == MPI_SUCCESS, "iwrite_at_all");
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Status status;
+  int got = 0;
+  for (int i = 0; i < COUNT; i++) values[i] = 800000 + i;
+  check(MPI_File_write_at_all_begin(file, 0, values, COUNT, MPI_INT) == MPI_SUCCESS, "begin");
+  check(MPI_File_write_at_all_end(file, values, &status) == MPI_SUCCESS, "end");
+  MPI_Get_count(&status, MPI_INT, &got);
+  check(got == COUNT, "the status of a split call");
+  expect(file, 8, 1, "what a split call has written");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+}
+
 static int count_threads(void) {
   int threads = 0;
   DIR* tasks = opendir("/proc/self/task");
@@ -190,5 +255,7 @@ int main(int argc, char** argv) {
   one_behind_the_other("background");
   rank_alone();
   ranks_that_differ();
+  buffered_as_it_says();
+  ranks_with_errors_or_nothing();
   return conclude();
 }

@@ -1,0 +1,71 @@
+#include "mpi/straight_summary.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "mpi/library.h"
+
+namespace pmio {
+namespace {
+
+constexpr int kNumbers = sizeof(StraightSums) / sizeof(uint64_t);
+static_assert(sizeof(StraightSums) % sizeof(uint64_t) == 0);
+
+double ms(uint64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+void print_calls(size_t rank, const StraightSums& row) {
+  std::fprintf(stderr, "pmio: %5zu | %7lu %7lu %7lu | %7lu %7lu %7lu | %8.1f\n", rank, row.writes[0],
+               row.writes[1], row.writes[2], row.reads[0], row.reads[1], row.reads[2], ms(row.file_ns));
+}
+
+void print_exchange(size_t rank, const StraightSums& row) {
+  std::fprintf(stderr, "pmio: %5zu | %10.1f %9.1f | %12lu %9lu | %7lu %12lu\n", rank, ms(row.exchange_ns),
+               ms(row.wait_ns), row.message_bytes, row.metadata_bytes, row.windows, row.whole_stripes);
+}
+
+}  // namespace
+
+void StraightSums::add(const IoCounters& counters) {
+  for (size_t i = 0; i < writes.size(); i++) {
+    writes[i] += counters.writes[i].load(std::memory_order_relaxed);
+    reads[i] += counters.reads[i].load(std::memory_order_relaxed);
+  }
+  file_ns +=
+      counters.write_ns.load(std::memory_order_relaxed) + counters.read_ns.load(std::memory_order_relaxed);
+}
+
+void StraightSums::add(const TwoPhaseCounters& counters) {
+  exchange_ns += counters.exchange_ns;
+  wait_ns += counters.arrival_ns + counters.wait_ns;
+  message_bytes += counters.message_bytes;
+  metadata_bytes += counters.metadata_bytes;
+  windows += counters.windows;
+  whole_stripes += counters.whole_stripes;
+}
+
+bool StraightSums::any() const {
+  const auto some = [](uint64_t count) { return count != 0; };
+  return std::any_of(writes.begin(), writes.end(), some) || std::any_of(reads.begin(), reads.end(), some) ||
+         exchange_ns != 0;
+}
+
+void print_straight(const StraightSums& mine, int rank, int ranks) {
+  std::vector<StraightSums> rows(rank == 0 ? static_cast<size_t>(ranks) : 0);
+  mpi().Gather(&mine, kNumbers, MPI_UINT64_T, rows.data(), kNumbers, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  if (std::none_of(rows.begin(), rows.end(), [](const StraightSums& row) { return row.any(); })) return;
+  std::fprintf(stderr,
+               "pmio:       | without a log: writes   | reads                   |     file\n"
+               "pmio:  rank |  <=1KiB  <=1MiB  larger |  <=1KiB  <=1MiB  larger |       ms\n");
+  for (size_t i = 0; i < rows.size(); i++)
+    if (rows[i].any()) print_calls(i, rows[i]);
+  if (std::none_of(rows.begin(), rows.end(), [](const StraightSums& row) { return row.exchange_ns != 0; }))
+    return;
+  std::fprintf(stderr,
+               "pmio:       | collective buffering |  bytes sent           | as an aggregator\n"
+               "pmio:  rank | exchange ms  wait ms |     messages metadata | windows  whole stripes\n");
+  for (size_t i = 0; i < rows.size(); i++)
+    if (rows[i].exchange_ns != 0) print_exchange(i, rows[i]);
+}
+
+}  // namespace pmio
