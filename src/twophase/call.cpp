@@ -1,5 +1,6 @@
 #include "twophase/call.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "twophase/exchange.h"
@@ -36,7 +37,7 @@ bool is_worth_an_exchange(const TwoPhaseParts& parts, const CallPlan& plan, bool
   for (uint32_t node = 0; node < parts.places.nodes(); ++node) pieces += plan.nodes[node].pieces;
   const uint64_t sparse = is_write || wish == Buffering::enable ? kSparseWrite : kSparseRead;
   if (accessed / sparse > plan.bytes) return false;
-  return wish == Buffering::enable || plan.bytes / pieces < kLongPiece;
+  return wish == Buffering::enable || plan.bytes / std::max(pieces, uint64_t{1}) < kLongPiece;
 }
 
 // The leader's part: what its node's ranks have told, to the other nodes and from them.

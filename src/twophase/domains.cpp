@@ -48,6 +48,35 @@ uint32_t Domains::owner_of(uint64_t offset) const {
   return static_cast<uint32_t>(offset / layout.stripe_bytes % aggregators_);
 }
 
+// Only domains that are split evenly share stripes, at their ends.
+uint64_t Domains::shared_stripes(uint32_t aggregator) const {
+  if (options_->alignment != Alignment::even || accessed_.empty()) return 0;
+  const Interval domain{shares_[aggregator], shares_[aggregator + 1]};
+  uint64_t before = UINT64_MAX, first = UINT64_MAX, last = 0, after = UINT64_MAX;
+  for (const Interval& part : accessed_) {
+    if (part.begin < domain.begin) before = std::min(part.end, domain.begin) - 1;
+    const Interval own{std::max(part.begin, domain.begin), std::min(part.end, domain.end)};
+    if (own.begin < own.end) {
+      first = std::min(first, own.begin);
+      last = own.end - 1;
+    }
+    if (part.end > domain.end) after = std::min(after, std::max(part.begin, domain.end));
+  }
+  if (first == UINT64_MAX) return 0;
+  const bool at_begin = before != UINT64_MAX && next_boundary(before) > first;
+  const bool at_end = after != UINT64_MAX && next_boundary(last) > after;
+  return at_begin && at_end && next_boundary(first) > last ? 1 : uint64_t{at_begin} + uint64_t{at_end};
+}
+
+uint64_t Domains::whole_stripes(const Interval& range) const {
+  const Layout& layout = options_->layout;
+  uint64_t begin = range.begin == 0 ? 0 : next_boundary(range.begin - 1), end = begin;
+  if (begin >= range.end) return 0;
+  if (layout.components.empty()) return range.end / layout.stripe_bytes * layout.stripe_bytes - begin;
+  for (uint64_t next = begin; next <= range.end; next = next_boundary(next)) end = next;
+  return end - begin;
+}
+
 // The end of a window that begins there, in a part that ends at `end`.
 uint64_t Domains::window_end(uint32_t aggregator, uint64_t begin, uint64_t end) const {
   uint64_t most = end - begin > window_bytes_ ? begin + window_bytes_ : end;
@@ -55,10 +84,11 @@ uint64_t Domains::window_end(uint32_t aggregator, uint64_t begin, uint64_t end) 
   if (most < end && window_bytes_ >= kPage) most -= most % kPage;
   uint64_t boundary = next_boundary(begin);
   if (boundary >= most) return most;
-  for (uint64_t next = boundary; !persistent() || owner_of(boundary) == aggregator; boundary = next) {
-    next = next_boundary(boundary);
+  while (!persistent() || owner_of(boundary) == aggregator) {
+    const uint64_t next = next_boundary(boundary);
     if (next > most) return most == end ? end : boundary;
     if (next == most) return most;
+    boundary = next;
   }
   return boundary;
 }

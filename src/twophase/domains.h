@@ -37,6 +37,10 @@ class Domains {
   uint64_t next_boundary(uint64_t offset) const { return options_->layout.next_boundary(offset); }
   // Of persistent domains.
   uint32_t owner_of(uint64_t offset) const;
+  // How many of the stripes that an aggregator accesses are accessed by another one, too.
+  uint64_t shared_stripes(uint32_t aggregator) const;
+  // How many bytes of a range are in stripes that it holds as a whole.
+  uint64_t whole_stripes(const Interval& range) const;
 
  private:
   uint64_t share(uint32_t aggregator) const;

@@ -154,7 +154,7 @@ std::span<std::byte> ask(const Interval& window, std::span<const Interval> cover
 }
 
 Status unpack(const Interval& window, std::span<const std::byte> message, Package* package) {
-  const Status wrong(Code::corrupt, "a message between nodes is damaged");
+  Status wrong(Code::corrupt, "a message between nodes is damaged");
   package->covered.clear();
   Footer footer{};
   if (message.size() < sizeof footer) return wrong;

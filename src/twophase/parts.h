@@ -89,6 +89,12 @@ struct TwoPhaseParts {
   void wait(Ready ready) {
     wait(ready, [] { return false; });
   }
+  // Of this rank as an aggregator.
+  uint64_t shared_stripes(const Domains& domains) const {
+    for (uint32_t a = 0; a < options.aggregators.size(); ++a)
+      if (options.aggregators[a] == places.rank) return domains.shared_stripes(a);
+    return 0;
+  }
   // Whether the step before in its slot is over.
   bool is_free(const Step& step) {
     return memory->slot(step.slot).ready.load(std::memory_order_acquire) >= step.previous;

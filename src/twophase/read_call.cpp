@@ -16,12 +16,13 @@ ReadCall::ReadCall(TwoPhaseParts& parts, const CallPlan& plan, const Stream& str
     : parts_(parts),
       plan_(plan),
       stream_(stream),
+      domains_(parts.options, parts.window_bytes, plan.accessed),
       done_(parts.line().done.load(std::memory_order_relaxed)),
       receiver_(parts, plan, most_trailer_bytes(parts.window_bytes)) {}
 
 Status ReadCall::run(uint64_t* got) {
-  const Domains domains(parts_.options, parts_.window_bytes, plan_.accessed);
-  Schedule schedule(parts_.places, parts_.options.aggregators, domains, plan_.nodes[parts_.places.node]);
+  parts_.counters.shared_stripes += parts_.shared_stripes(domains_);
+  Schedule schedule(parts_.places, parts_.options.aggregators, domains_, plan_.nodes[parts_.places.node]);
   while (const auto next = schedule.next()) {
     begin(parts_.slots.next(next->aggregator, next->window));
     while (!takings_.empty() && is_ready(takings_.front())) take_first();
@@ -117,6 +118,7 @@ bool ReadCall::read_window() {
   parts_.counters.file_ns += monotonic_ns() - start;
   ++parts_.counters.windows;
   parts_.counters.accessed_bytes += got;
+  parts_.counters.whole_stripes += domains_.whole_stripes({step.window.begin, step.window.begin + got});
   const uint64_t end = step.window.begin + got;
   if (!status.ok())
     fail(step, status);

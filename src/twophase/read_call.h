@@ -56,6 +56,7 @@ class ReadCall {
   TwoPhaseParts& parts_;
   const CallPlan& plan_;
   const Stream& stream_;
+  const Domains domains_;
   std::deque<Taking> takings_;
   uint64_t done_ = 0;         // steps, as RankLine::done
   std::deque<Step> windows_;  // of this rank as an aggregator, that others still ask for, in order

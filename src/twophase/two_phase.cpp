@@ -10,8 +10,9 @@ namespace pmio {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-// Larger windows fall out of the processors' caches between the copy and the system call.
-constexpr uint64_t kMostWindowBytes = uint64_t{4} << 20;
+// Larger windows fall out of the processors' caches between the copy and the system call
+// (bench/twophase_bench).
+constexpr uint64_t kMostWindowBytes = uint64_t{1} << 20;
 
 TwoPhaseOptions in_force(TwoPhaseOptions options, const Members& members) {
   if (options.aggregators.empty()) options.aggregators = choose_aggregators(members, options.layout, 0);

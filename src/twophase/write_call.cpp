@@ -15,11 +15,12 @@ WriteCall::WriteCall(TwoPhaseParts& parts, const CallPlan& plan, const Stream& s
     : parts_(parts),
       plan_(plan),
       stream_(stream),
+      domains_(parts.options, parts.window_bytes, plan.accessed),
       receiver_(parts, plan, most_message_bytes(parts.window_bytes)) {}
 
 Status WriteCall::run() {
-  const Domains domains(parts_.options, parts_.window_bytes, plan_.accessed);
-  Schedule schedule(parts_.places, parts_.options.aggregators, domains, plan_.nodes[parts_.places.node]);
+  parts_.counters.shared_stripes += parts_.shared_stripes(domains_);
+  Schedule schedule(parts_.places, parts_.options.aggregators, domains_, plan_.nodes[parts_.places.node]);
   RankLine& line = parts_.line();
   while (const auto next = schedule.next()) {
     const Step step = parts_.slots.next(next->aggregator, next->window);
@@ -116,7 +117,10 @@ bool WriteCall::write_window() {
     own_error_ = status;
   }
   ++parts_.counters.windows;
-  for (const Interval& interval : bytes) parts_.counters.accessed_bytes += interval.bytes();
+  for (const Interval& interval : bytes) {
+    parts_.counters.accessed_bytes += interval.bytes();
+    parts_.counters.whole_stripes += domains_.whole_stripes(interval);
+  }
   end_step(step);
   windows_.pop_front();
   received_.clear();

@@ -37,6 +37,7 @@ class WriteCall {
   TwoPhaseParts& parts_;
   const CallPlan& plan_;
   const Stream& stream_;
+  const Domains domains_;
   std::deque<Step> windows_;    // of this rank as an aggregator, in order
   std::deque<Step> shipments_;  // of other nodes' aggregators, kept by this rank, in order
   std::vector<Sending> sending_;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace pmio {
 namespace {
@@ -70,6 +71,36 @@ TEST(Domains, AlignedOnesShareNoStripe) {
   for (const Alignment alignment : {Alignment::stripes, Alignment::persistent})
     for (const auto& [stripe, aggregators] : stripes_of(alignment, 3, kAccessed))
       EXPECT_EQ(aggregators.size(), 1u) << stripe;
+}
+
+TEST(Domains, KnowTheStripesThatTheyShare) {
+  for (const uint32_t aggregators : {1, 2, 3, 5, 20})
+    for (const auto& accessed :
+         {std::vector<Interval>{{0, 12000}}, kAccessed, {{29500, 31000}, {31010, 33000}}}) {
+      constexpr uint64_t kStripe = 1000, kWindow = 2500;
+      uint64_t shared = 0, told = 0;
+      for (const auto& [stripe, touching] : stripes_of(Alignment::even, aggregators, accessed))
+        if (touching.size() > 1) shared += touching.size();
+      const TwoPhaseOptions wish = options(Alignment::even, aggregators, kStripe);
+      const Domains domains(wish, kWindow, accessed);
+      for (uint32_t a = 0; a < aggregators; ++a) told += domains.shared_stripes(a);
+      EXPECT_EQ(told, shared) << aggregators << " " << accessed.front().begin;
+    }
+}
+
+TEST(Domains, KnowWholeStripes) {
+  const TwoPhaseOptions wish = options(Alignment::stripes, 1, 1000);
+  TwoPhaseOptions parts = wish;
+  parts.layout.components = {{5000, 1000, {0}}, {UINT64_MAX, 2000, {0, 1}}};
+  for (const TwoPhaseOptions* each : {&wish, &std::as_const(parts)}) {
+    const Domains domains(*each, 4096, {});
+    EXPECT_EQ(domains.whole_stripes({0, 999}), 0u);
+    EXPECT_EQ(domains.whole_stripes({0, 1000}), 1000u);
+    EXPECT_EQ(domains.whole_stripes({1, 1999}), 0u);
+    EXPECT_EQ(domains.whole_stripes({1, 3500}), 2000u);
+  }
+  const Domains domains(parts, 4096, {});
+  EXPECT_EQ(domains.whole_stripes({4000, 9000}), 1000u + 1000u + 2000u) << "a part's first stripe is short";
 }
 
 TEST(Domains, PersistentOnesDependOnTheOffsetOnly) {

@@ -77,7 +77,10 @@ class Job {
     });
   }
   const std::vector<std::byte>& expected() const { return expected_; }
-  void check_file() const { ASSERT_EQ(first_difference(contents(path()), expected_), -1); }
+  void check_file() const {
+    const bool empty = std::filesystem::is_empty(path());
+    ASSERT_EQ(first_difference(empty ? std::vector<std::byte>() : contents(path()), expected_), -1);
+  }
 
  private:
   static int64_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
