@@ -11,7 +11,8 @@ struct access {
   struct opened* file;
 };
 
-void access_open(struct access* access, const char* path);
+/* To read and write. is_there: it was written by the same, and closed; else it is made. */
+void access_open(struct access* access, const char* path, int is_there);
 /* What follows is of `owner`'s tiles. */
 void access_select(struct access* access, int owner);
 /* One call: of the pattern's data those of this number, written or read. */

@@ -25,15 +25,17 @@ static hid_t create_set(const struct strided* s, hid_t file) {
   return set;
 }
 
-void access_open(struct access* access, const char* path) {
+void access_open(struct access* access, const char* path, int is_there) {
   access->file = &opened;
   hid_t list = valid(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   if (H5Pset_fapl_mpio(list, MPI_COMM_WORLD, access->info) < 0) fail("H5Pset_fapl_mpio");
   H5Pset_all_coll_metadata_ops(list, 1);
   H5Pset_coll_metadata_write(list, 1);
-  opened.file = valid(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list), "H5Fcreate");
+  opened.file = is_there ? valid(H5Fopen(path, H5F_ACC_RDWR, list), "H5Fopen")
+                         : valid(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list), "H5Fcreate");
   H5Pclose(list);
-  opened.set = create_set(access->pattern, opened.file);
+  opened.set = is_there ? valid(H5Dopen2(opened.file, "arrays", H5P_DEFAULT), "H5Dopen2")
+                        : create_set(access->pattern, opened.file);
   opened.transfer = valid(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
   H5Pset_dxpl_mpio(opened.transfer, access->independent ? H5FD_MPIO_INDEPENDENT : H5FD_MPIO_COLLECTIVE);
 }

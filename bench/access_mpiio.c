@@ -6,10 +6,10 @@ struct opened {
 };
 static struct opened opened;
 
-void access_open(struct access* access, const char* path) {
+void access_open(struct access* access, const char* path, int is_there) {
+  const int mode = MPI_MODE_RDWR | (is_there ? 0 : MPI_MODE_CREATE);
   access->file = &opened;
-  must(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, access->info, &opened.file),
-       "open");
+  must(MPI_File_open(MPI_COMM_WORLD, path, mode, access->info, &opened.file), "open");
 }
 
 void access_select(struct access* access, int owner) {

@@ -53,7 +53,7 @@ static void write_one(struct bench* b, int number) {
   const struct strided* s = &b->pattern;
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
-  access_open(&b->access, path_of(b, number));
+  access_open(&b->access, path_of(b, number), 0);
   access_select(&b->access, s->rank);
   for (MPI_Offset call = 0; call < calls(s); call++) access_call(&b->access, s->rank, call, 1);
   access_close(&b->access);
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     b.computed[number] = slowest(MPI_Wtime() - start);
   }
   for (int number = 0; number < b.count; number++) {
-    access_open(&b.access, path_of(&b, number)); /* then it is complete */
+    access_open(&b.access, path_of(&b, number), 1); /* then it is complete */
     const MPI_Offset begin = access_close(&b.access);
     check_file(s, path_of(&b, number), begin);
   }

@@ -2,18 +2,19 @@
  * contestants. Linked with access_mpiio.c, or as hdf5_bench with access_hdf5.c.
  *
  *   mpiio_bench --file F --block BYTES [--blocks-per-call N] [--grid-columns N] [--bytes PER_RANK]
- *               [--independent] [--read [--group RANKS]] [--compute SECONDS] [--warm]
+ *               [--independent] [--read] [--read-again] [--group RANKS] [--compute SECONDS] [--warm]
  *               [--hint KEY=VALUE]... [--copy DIRECTORY [--checked]]
  *
  * Data are made before the clock starts. A phase's time is that of the slowest rank; no barrier is between
  * the calls of a phase. --read reads, before the close, what the next rank wrote: of all, or of a group of
- * successive ranks (those of a node, say). --compute sleeps before the close, as a program that computes
- * does, untimed. --warm does it all, but computing, once before, to another file, and forgets it. --copy
- * does no I/O at all: memcpy of the same bytes, a call's at a time, to shared memory in DIRECTORY and back,
- * which is what the machine can do at best. With --warm the memory has been touched; without, a new file is
- * mapped and its pages are populated ahead of the copy, in the time of writing. With --checked each writing
- * call also reads the clock and takes a CRC-32C of its bytes, as any log that orders and validates its
- * records must. At the end every byte is checked, untimed. Output: one line of JSON from rank 0. */
+ * successive ranks (those of a node, say). --read-again closes the file, opens it for reading and writing,
+ * and reads the same. --compute sleeps before the close, as a program that computes does, untimed. --warm
+ * does it all, but computing, once before, to another file, and forgets it. --copy does no I/O at all: memcpy
+ * of the same bytes, a call's at a time, to shared memory in DIRECTORY and back, which is what the machine
+ * can do at best. With --warm the memory has been touched; without, a new file is mapped and its pages are
+ * populated ahead of the copy, in the time of writing. With --checked each writing call also reads the clock
+ * and takes a CRC-32C of its bytes, as any log that orders and validates its records must. At the end every
+ * byte is checked, untimed. Output: one line of JSON from rank 0. */
 #include <fcntl.h>
 #include <isa-l.h>
 #include <stdio.h>
@@ -35,12 +36,12 @@ struct bench {
   struct access access;
   const char* copy_directory; /* NULL: files */
   const char* path;
-  int read, warm, checked, group;
+  int read, read_again, warm, checked, group;
   double compute_s;
 };
 
 struct times {
-  double open, write, read, close;
+  double open, write, read, close, read_again;
 };
 
 static int next_rank(const struct bench* b) {
@@ -60,6 +61,16 @@ static void compute(double seconds) {
   nanosleep(&time, NULL);
 }
 
+/* Its time. */
+static double read_next(struct bench* b) {
+  const int next = next_rank(b);
+  memset(b->pattern.data, 0, (size_t)b->pattern.rank_bytes);
+  access_select(&b->access, next);
+  const double seconds = transfer(b, next, 0);
+  check_data(&b->pattern, next);
+  return seconds;
+}
+
 /* Without a check it is only to warm up. */
 static struct times run_once(struct bench* b, const char* path, int check) {
   struct times t = {0};
@@ -68,22 +79,21 @@ static struct times run_once(struct bench* b, const char* path, int check) {
   make_data(s);
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime();
-  access_open(&b->access, path);
+  access_open(&b->access, path, 0);
   t.open = slowest(MPI_Wtime() - start);
   access_select(&b->access, s->rank);
   t.write = transfer(b, s->rank, 1);
-  if (b->read) {
-    const int next = next_rank(b);
-    memset(s->data, 0, (size_t)s->rank_bytes);
-    access_select(&b->access, next);
-    t.read = transfer(b, next, 0);
-    check_data(s, next);
-  }
+  if (b->read) t.read = read_next(b);
   if (check) compute(b->compute_s);
   MPI_Barrier(MPI_COMM_WORLD);
   start = MPI_Wtime();
   const MPI_Offset begin = access_close(&b->access);
   t.close = slowest(MPI_Wtime() - start);
+  if (b->read_again) {
+    access_open(&b->access, path, 1);
+    t.read_again = read_next(b);
+    access_close(&b->access);
+  }
   if (check) check_file(s, path, begin);
   return t;
 }
@@ -180,6 +190,8 @@ static void parse(struct bench* b, int argc, char** argv) {
       b->access.independent = 1;
     else if (strcmp(option, "--read") == 0)
       b->read = 1;
+    else if (strcmp(option, "--read-again") == 0)
+      b->read_again = 1;
     else if (strcmp(option, "--warm") == 0)
       b->warm = 1;
     else if (strcmp(option, "--checked") == 0)
@@ -232,8 +244,9 @@ int main(int argc, char** argv) {
   if (s->rank == 0) {
     printf(
         "{\"bytes\": %lld, \"calls_per_rank\": %lld, \"ranks\": %d, \"open_s\": %.9f, \"write_s\": %.9f, "
-        "\"read_s\": %.9f, \"close_s\": %.9f}\n",
-        (long long)s->rank_bytes * s->ranks, (long long)calls(s), s->ranks, t.open, t.write, t.read, t.close);
+        "\"read_s\": %.9f, \"close_s\": %.9f, \"read_again_s\": %.9f}\n",
+        (long long)s->rank_bytes * s->ranks, (long long)calls(s), s->ranks, t.open, t.write, t.read, t.close,
+        t.read_again);
     unlink(b.path);
   }
   free(s->data);
