@@ -9,11 +9,13 @@ short sleeps (testbed/README.md).
   time-to-log    the time in the write calls
   time-to-file   that plus the close
   read           collective, before the close, of what another rank of the same node wrote
+  read again     the same after the close, of the file opened again for reading and writing
   drain          what the close writes; compared with one sequential dd per host, all at once
   overlap        the program computes between writing and closing, as long as its drain took in a run without computing;
                  the time of writing and closing is compared with that of writing alone
 
-Slow contestants write less, and rates are compared. Every run checks every byte. A contestant that fails is
+Cold is the first file of a job, in a fresh process: nothing was written before. Warm is the second. Reads and
+overlap are warm. Slow contestants write less, and rates are compared. Every run checks every byte. A contestant that fails is
 left out, and named at the end.
 
   bench/nodes.py --json docs/figures/nodes.json --figure docs/figures/nodes.svg
@@ -52,21 +54,23 @@ class NodesPattern(Pattern):
 
 
 EVERYWHERE = {("file", "best"): 1, ("drain", "dd"): 0.85}
+COLD = {("file", "best"): 0.95}
 TILES = ("--block", 4 * KIB, "--blocks-per-call", 128, "--grid-columns", 4)
 HYPERSLABS = ("--block", 8 * KIB, "--blocks-per-call", 32, "--grid-columns", 4)
 TILES_BYTES = {"enable": 8 * MIB, "disable": MIB, "default": 8 * MIB, "ompio": 2 * MIB}
 PATTERNS = [
     NodesPattern("strided 1312 B", ("--block", 1312), AMOUNT,
                  {"enable": 64 * KIB, "disable": 256 * KIB, "default": 128 * KIB, "ompio": 64 * KIB},
-                 {**EVERYWHERE, ("log", "enable"): 121, ("read", "enable"): 100, ("overlap", "own log"): 0.9},
-                 reads=True, overlaps=True),
+                 {**EVERYWHERE, ("log", "enable"): 121, ("read", "enable"): 100, ("again", "best"): 1,
+                  ("overlap", "own log"): 0.9},
+                 {("file", "best"): 3}, reads=True, overlaps=True),
     NodesPattern("strided 64 KiB", ("--block", 64 * KIB), AMOUNT,
-                 {"enable": 4 * MIB, "disable": 8 * MIB, "default": 8 * MIB, "ompio": 4 * MIB}, EVERYWHERE),
-    NodesPattern("segments 1 MiB", ("--block", MIB), AMOUNT, {"ompio": 8 * MIB}, EVERYWHERE),
-    NodesPattern("2-D tiles", TILES, AMOUNT, TILES_BYTES, EVERYWHERE),
+                 {"enable": 4 * MIB, "disable": 8 * MIB, "default": 8 * MIB, "ompio": 4 * MIB}, EVERYWHERE, COLD),
+    NodesPattern("segments 1 MiB", ("--block", MIB), AMOUNT, {"ompio": 8 * MIB}, EVERYWHERE, COLD),
+    NodesPattern("2-D tiles", TILES, AMOUNT, TILES_BYTES, EVERYWHERE, COLD),
     NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), AMOUNT,
-                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB}, EVERYWHERE),
-    NodesPattern("HDF5 hyperslabs", HYPERSLABS, AMOUNT, TILES_BYTES, EVERYWHERE, program="hdf5"),
+                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB}, EVERYWHERE, COLD),
+    NodesPattern("HDF5 hyperslabs", HYPERSLABS, AMOUNT, TILES_BYTES, EVERYWHERE, COLD, program="hdf5"),
 ]  # fmt: skip
 
 ROMIO, OMPIO = "mpich", "openmpi"
@@ -94,7 +98,7 @@ class Session:
     def say(self, text):
         print(f"[{time.monotonic() - self.start:4.0f} s] {text}", file=sys.stderr, flush=True)
 
-    def run(self, contestant, pattern, *more):
+    def run(self, contestant, pattern, *more, warm=True):
         """What mpiio_bench printed."""
         library, words = CONTESTANTS[contestant]
         mpi = self.mpis[library]
@@ -107,7 +111,7 @@ class Session:
             *pattern.arguments,
             "--bytes",
             pattern.bytes_of(contestant, self.options.divide),
-            "--warm",
+            *(["--warm"] if warm else []),
             *words,
             *more,
         ]
@@ -141,27 +145,31 @@ class Session:
         comparison.add_rates(rates["pmio"], overlapped, ["overlap"])
         comparison.add_rates(rates.setdefault("own log", {}), {**overlapped, "close_s": 0}, ["overlap"])
 
-    def measure_once(self, contestant, pattern, rates):
+    def measure_once(self, contestant, pattern, cold, rates):
         """One repetition. Its bytes."""
+        phases = ["log", "file", *(["drain"] if contestant == "pmio" else [])]
+        comparison.add_rates(cold.setdefault(contestant, {}), self.run(contestant, pattern, warm=False), phases)
         times = self.run(contestant, pattern)
         of = rates.setdefault(contestant, {})
-        comparison.add_rates(of, times, ["log", "file", *(["drain"] if contestant == "pmio" else [])])
+        comparison.add_rates(of, times, phases)
         if pattern.reads:
-            comparison.add_rates(of, self.run(contestant, pattern, "--read", "--group", PER_HOST), ["read"])
+            read = self.run(contestant, pattern, "--read", "--read-again", "--group", PER_HOST)
+            comparison.add_rates(of, read, ["read", "again"])
         if pattern.overlaps and contestant == "pmio":
             self.overlap(pattern, times, rates)
         self.say(f"{pattern.name}, {contestant}: {of['log'][-1]:.1f} MB/s to log, {of['file'][-1]:.1f} to file")
         return times["bytes"]
 
     def measure(self, pattern):
-        """The rates, and how many bytes each contestant wrote."""
+        """The rates, cold and warm, and how many bytes each contestant wrote."""
         contestants = [name for name in self.options.contestants if CONTESTANTS[name][0] in self.mpis]
-        rates, amounts = {}, {"dd": len(HOSTS) * self.options.dd_mib * MIB}
+        cold, rates, amounts = {}, {}, {"dd": len(HOSTS) * self.options.dd_mib * MIB}
         for _ in range(self.options.repetitions):
-            comparison.add_rates(rates.setdefault("dd", {}), self.dd(), ["drain"])
+            cold["dd"] = rates.setdefault("dd", {})
+            comparison.add_rates(rates["dd"], self.dd(), ["drain"])
             for name in list(contestants):
                 try:
-                    amounts[name] = self.measure_once(name, pattern, rates)
+                    amounts[name] = self.measure_once(name, pattern, cold, rates)
                 except Failure as failure:
                     if name == "pmio":
                         raise
@@ -169,11 +177,12 @@ class Session:
                     self.say(str(failure))
                     self.failures.append(str(failure))
                     contestants.remove(name)
+                    cold.pop(name, None)
                     rates.pop(name, None)
         if "own log" in rates:
             amounts["own log"] = OVERLAP * amounts["pmio"]
         order = [name for name in [*CONTESTANTS, *LIMITS] if name in rates]
-        return {name: rates[name] for name in order}, amounts
+        return *({name: of[name] for name in order if name in of} for of in (cold, rates)), amounts
 
 
 def choose_mpis(options):
@@ -246,15 +255,17 @@ def main():
         session = Session(options, bed, mpis)
         session.dd()  # warms up
         print(f"{tags}, {RANKS} ranks on {len(HOSTS)} hosts, {options.servers} storage hosts, 1 Gbit/s, MooseFS, "
-              f"{options.repetitions} repetitions, every run warmed up; load before: {os.getloadavg()[0]:.1f}")
+              f"{options.repetitions} repetitions, cold and warm; load before: {os.getloadavg()[0]:.1f}")
         for pattern in options.patterns:
             try:
-                rates, amounts = session.measure(pattern)
+                cold, rates, amounts = session.measure(pattern)
             except Failure as failure:
                 raise SystemExit(f"nodes: {failure}") from None
-            targets = pattern.targets if options.divide == 1 else {}
-            summaries.append(comparison.summarise(pattern, rates, amounts, targets, LIMITS))
-            comparison.print_summary(summaries[-1], f"all {RANKS} ranks")
+            targets, cold_targets = (pattern.targets, pattern.cold_targets) if options.divide == 1 else ({}, {})
+            summary = comparison.summarise(pattern, rates, amounts, targets, LIMITS)
+            summary["cold"] = comparison.summarise(pattern, cold, amounts, cold_targets, LIMITS)
+            summaries.append(summary)
+            comparison.print_summary(summary, f"all {RANKS} ranks")
             write_results(options, mpis, session, summaries)
     if options.figure:
         run_figure(options.json, options.figure)

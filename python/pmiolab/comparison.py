@@ -21,6 +21,7 @@ COLUMNS = {
     "log": "time-to-log",
     "file": "time-to-file",
     "read": "collective read",
+    "again": "read again",
     "drain": "drain",
     "overlap": "overlap",
 }
@@ -62,7 +63,8 @@ def chosen(patterns: Iterable[AnyPattern], parts: Sequence[str] | None) -> list[
 def add_rates(rates: dict[str, list[float]], times: Mapping[str, float], phases: Iterable[str]) -> None:
     """Adds the rates of one run of a contestant, whose times are as mpiio_bench prints them."""
     seconds = {"log": times["write_s"], "file": times["write_s"] + times["close_s"], "read": times["read_s"],
-               "drain": times["close_s"], "overlap": times["write_s"] + times["close_s"]}  # fmt: skip
+               "again": times.get("read_again_s", 0), "drain": times["close_s"],
+               "overlap": times["write_s"] + times["close_s"]}  # fmt: skip
     for phase in phases:
         rates.setdefault(phase, []).append(times["bytes"] / seconds[phase] / 1e6)
 
@@ -104,7 +106,7 @@ def print_summary(summary: Mapping[str, Any], ranks: str) -> None:
              if any(phase in of for of in states[state]["MB_per_s"].values())]  # fmt: skip
     rows = []
     for name in summary["MB_per_s"]:
-        rates = [states[state]["MB_per_s"][name].get(phase) for state, phase in shown]
+        rates = [states[state]["MB_per_s"].get(name, {}).get(phase) for state, phase in shown]
         rows.append((name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{r:.1f}" if r else "" for r in rates)))
     print_table(("contestant", "MiB", *(state + COLUMNS[phase] for state, phase in shown)), rows)
     rows = [(state + r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r))

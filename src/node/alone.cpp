@@ -23,7 +23,7 @@ Status Alone::before_read(PatternCursor /*file*/, uint64_t /*bytes*/, uint64_t* 
   return before_read({}, end);
 }
 
-Status Alone::read_target(uint64_t offset, std::byte* to, uint64_t bytes, uint64_t* got) {
+Status Alone::read_target(uint64_t offset, std::byte* to, uint64_t bytes, bool /*sparse*/, uint64_t* got) {
   return file_.shared.target->read(offset, to, bytes, got);
 }
 

@@ -15,7 +15,7 @@ class Alone : public Reach {
   bool is_drained() const override;
   Status before_read(std::span<const Vector> ranges, uint64_t* end) override;
   Status before_read(PatternCursor file, uint64_t bytes, uint64_t* end) override;
-  Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, uint64_t* got) override;
+  Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, bool sparse, uint64_t* got) override;
   Status begin_direct_write() override;
   Status before_direct_write(std::span<const Vector> ranges) override;
   void end_direct_write() override;

@@ -41,6 +41,7 @@ namespace pmio {
 
 constexpr uint32_t kMaxRuns = 64;
 constexpr uint64_t kNothingLogged = UINT64_MAX;
+constexpr uint64_t kNoSharedReads = UINT64_MAX;  // there is no memory for it
 constexpr uint32_t kMaxServers = 64;
 constexpr uint32_t kMaxStale = 256;
 constexpr uint32_t kMostLayoutWords = 64;
@@ -48,7 +49,7 @@ constexpr uint32_t kMaxHelpers = 2;  // threads of one rank
 // RankCell::attached.
 constexpr uint32_t kAttached = 1;  // the rank has the file open, or looks at it
 constexpr uint32_t kLags = 2;      // it has closed the file, and something may not be drained yet
-constexpr uint64_t kControlMagic = 0x454c5443494f4d50;  // "PMIOCTLE"
+constexpr uint64_t kControlMagic = 0x464c5443494f4d50;  // "PMIOCTLF"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -211,6 +212,9 @@ struct FileControl {
   std::atomic<uint64_t> foreign_writes;
   std::atomic<uint64_t> foreign_leases;
   std::atomic<uint64_t> writes_past_log;  // by ranks of this node; counted behind each
+  // Of the memory by which the node's ranks read for each other (span/shared_reads.h); 0: nobody has made it.
+  // index_mutex.
+  std::atomic<uint64_t> shared_reads;
   RemoteSyncs remote_syncs;
   std::atomic<uint64_t> clock;
   std::atomic<uint32_t> stale_count;

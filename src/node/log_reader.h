@@ -77,7 +77,7 @@ class LogReader {
   Status try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) PMIO_REQUIRES(mutex_);
   bool copy_single(uint64_t a, uint64_t b, std::byte* out) PMIO_REQUIRES(mutex_);
   Status read_gaps(uint64_t a, uint64_t b, std::byte* out) PMIO_REQUIRES(mutex_);
-  Status fill_gap(const Interval& bytes, std::byte* to, uint64_t* end) PMIO_REQUIRES(mutex_);
+  Status fill_gap(const Interval& bytes, std::byte* to, bool sparse, uint64_t* end) PMIO_REQUIRES(mutex_);
   Status read_contiguous(uint64_t offset, std::byte* data, uint64_t bytes) PMIO_REQUIRES(mutex_);
   // Nobody has logged anything: the file alone, whose end need not be looked up.
   Status read_file(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective);
@@ -99,7 +99,8 @@ class LogReader {
   std::vector<Interval> covered_ PMIO_GUARDED_BY(mutex_), gaps_ PMIO_GUARDED_BY(mutex_);
   std::vector<Vector> batch_ PMIO_GUARDED_BY(mutex_);
   std::unique_ptr<std::byte[]> window_ PMIO_GUARDED_BY(mutex_), around_gaps_ PMIO_GUARDED_BY(mutex_);
-  bool index_full_ PMIO_GUARDED_BY(mutex_) = false;  // a merge for a read failed
+  bool index_full_ PMIO_GUARDED_BY(mutex_) = false;      // a merge for a read failed
+  bool wanted_in_part_ PMIO_GUARDED_BY(mutex_) = false;  // of what is read, a part is thrown away
   Tally tally_ PMIO_GUARDED_BY(mutex_);
   PrefetchSequence destinations_ PMIO_GUARDED_BY(mutex_);  // the program's buffers
 };

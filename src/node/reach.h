@@ -68,7 +68,8 @@ class Reach {
   // Between these two the target is read, past what may be old (read_target).
   virtual Status begin_reading_target() { return {}; }
   virtual void end_reading_target() {}
-  virtual Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, uint64_t* got) = 0;
+  // sparse: only a part of the bytes is wanted, so that other ranks may want the rest.
+  virtual Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, bool sparse, uint64_t* got) = 0;
 
   // Around a write that goes past the log, and before each part of it.
   virtual Status begin_direct_write() = 0;

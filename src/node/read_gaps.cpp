@@ -47,9 +47,9 @@ size_t near_gaps(const std::vector<Interval>& gaps, size_t first) {
 }  // namespace
 
 // *end: where the bytes of the target end, if within.
-Status LogReader::fill_gap(const Interval& bytes, std::byte* to, uint64_t* end) {
+Status LogReader::fill_gap(const Interval& bytes, std::byte* to, bool sparse, uint64_t* end) {
   uint64_t got = 0;
-  PMIO_TRY(reach_.read_target(bytes.begin, to, bytes.bytes(), &got));
+  PMIO_TRY(reach_.read_target(bytes.begin, to, bytes.bytes(), sparse, &got));
   std::memset(to + got, 0, bytes.bytes() - got);
   *end = bytes.begin + got;
   return {};
@@ -68,7 +68,8 @@ Status LogReader::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
     if (n > 1 && around_gaps_ == nullptr)
       around_gaps_ = std::make_unique_for_overwrite<std::byte[]>(kSieveBytes);
     uint64_t end = 0;
-    PMIO_TRY(fill_gap(all, n == 1 ? out + (all.begin - a) : around_gaps_.get(), &end));
+    PMIO_TRY(
+        fill_gap(all, n == 1 ? out + (all.begin - a) : around_gaps_.get(), n > 1 || wanted_in_part_, &end));
     for (size_t k = i; k < i + n; ++k) {
       const Interval& gap = gaps_[k];
       if (n > 1) copy_bytes(out + (gap.begin - a), around_gaps_.get() + (gap.begin - all.begin), gap.bytes());

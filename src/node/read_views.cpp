@@ -124,7 +124,12 @@ Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
   const auto span = static_cast<uint64_t>(end - begin);
   if (window_ == nullptr) window_ = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
   const bool sieve = bytes * kSieveDensity >= span;
-  if (sieve) PMIO_TRY(read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window_.get()));
+  if (sieve) {
+    wanted_in_part_ = bytes < span;
+    const Status read = read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window_.get());
+    wanted_in_part_ = false;
+    PMIO_TRY(read);
+  }
   for (const Vector& vector : batch_) {
     if (sieve) {
       scatter_vector(memory, buffer, window_.get() + (vector.offset - begin), vector);

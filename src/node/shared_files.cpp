@@ -206,6 +206,8 @@ void SharedFiles::leave(SharedFile& file) {
   file.control->retired.store(1, std::memory_order_relaxed);
   (void)member_.medium().remove("file-" + file.key);
   if (file.control->layout_words == 0) (void)member_.medium().remove("layout-" + file.key);
+  if (const uint64_t reads = file.control->shared_reads.load(); reads != 0 && reads != kNoSharedReads)
+    (void)member_.scratch().remove(reads_name(file));
   // Without its segments the ledger has nothing to say; with them recovery needs it.
   if (member_.log_is_kept()) return;
   (void)member_.medium().remove("ledger-" + file.key);

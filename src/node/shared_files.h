@@ -8,6 +8,7 @@
 //   layout-<key>       its layout, if that is too large for the control block, volatile
 //   nodes-<key>        on which nodes its ranks are, if on several (log/nodes_note.h)
 //   run-<key>-<number> shared runs (drain/run.h), volatile
+//   reads-<key>        what ranks of a node read for each other (span/shared_reads.h), volatile
 // The control block, ledger and mark of a file that was closed may stay for the next one (node/spares.h).
 //
 // Threads: any.
@@ -44,6 +45,7 @@ class SharedFiles {
   // Recovery will know that the file's ranks are on several nodes, of which this is one. The first process of
   // the node does it; nobody writes before all have opened.
   Status note_nodes(SharedFile& file, const NodePlace& place);
+  static std::string reads_name(const SharedFile& file) { return "reads-" + file.key; }
   void forget_nodes(SharedFile& file);  // recovery need not know it: nothing is undrained
 
  private:

@@ -68,7 +68,8 @@ Status remove_log(const LogDirectory& job, const FileInfo& file, const std::func
   for (const std::string& name : *names) {
     // The control block is evidence of the damage, for the next time too.
     if (name == "file-" + key && file.damaged() && !file.discarded) continue;
-    if (name == "file-" + key || name == "layout-" + key || starts_with(name, "run-" + key + "-"))
+    if (name == "file-" + key || name == "layout-" + key || name == "reads-" + key ||
+        starts_with(name, "run-" + key + "-"))
       PMIO_TRY(job.remove(name));
   }
   PMIO_TRY(job.sync());
@@ -243,7 +244,7 @@ Status recover_checked(const LogDirectory& job, const FileInfo& file, const File
 
 bool belongs_to_a_job(const std::string& entry) {
   static const std::string prefixes[] = {"seg-",    "ledger-", "mark-",  "file-", "run-",
-                                         "layout-", "shared-", "nodes-", "seen-"};
+                                         "layout-", "shared-", "nodes-", "seen-", "reads-"};
   return entry == kAlive || entry == "lock" || entry == "undrained" ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const std::string& prefix) { return starts_with(entry, prefix); });
@@ -257,7 +258,7 @@ void remove_scratch(const std::string& job_name) {
   auto names = scratch->names();
   if (!names.ok()) return;
   for (const std::string& name : *names) {
-    if (starts_with(name, "run-")) static_cast<void>(scratch->remove(name));
+    if (starts_with(name, "run-") || starts_with(name, "reads-")) static_cast<void>(scratch->remove(name));
   }
   static_cast<void>(root->remove_directory(job_name));
 }

@@ -26,11 +26,12 @@ class FreshReader {
   bool past_cache() const { return target_->past_cache(); }
   // As TargetFile::read. A node's client may take the file for shorter than it is: then it is asked again.
   Status read(uint64_t offset, void* data, uint64_t length, uint64_t* got);
+  // The same of these bytes alone, which are not kept, and shorter if the client takes the file for that.
+  Status fetch(uint64_t offset, void* data, uint64_t length, uint64_t* got);
   // What was read along may be old: a rank of this node has written.
   void forget_ahead() { begin_ = end_ = 0; }
 
  private:
-  Status fetch(uint64_t offset, void* data, uint64_t length, uint64_t* got);
   Status fetch_into_buffer(uint64_t offset, uint64_t length);
 
   struct Free {

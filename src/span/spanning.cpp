@@ -64,6 +64,8 @@ Status Spanning::raise_horizon(CallStamp horizon, CallStamp finished) {
 }
 
 Status Spanning::join_nodes(const Agreed& all) {
+  // All ranks are in the open: what others have written before it is read from now on.
+  file_.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   // On all ranks the same. Of a file that is open already a rank may have begun a nonblocking call, before
   // this open or after it.
   if (file_.job->files.has_other_handles(parts_)) return {};

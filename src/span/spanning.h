@@ -22,7 +22,9 @@
 #include "node/reach.h"
 #include "span/fresh_reader.h"
 #include "span/neighbours.h"
+#include "span/read_habit.h"
 #include "span/remote_holdings.h"
+#include "span/shared_reads.h"
 
 namespace pmio {
 
@@ -102,7 +104,7 @@ class Spanning : public Reach {
   Status before_read(PatternCursor file, uint64_t bytes, uint64_t* end) override;
   Status begin_reading_target() override;
   void end_reading_target() override;
-  Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, uint64_t* got) override;
+  Status read_target(uint64_t offset, std::byte* to, uint64_t bytes, bool sparse, uint64_t* got) override;
   Status begin_direct_write() override { return {}; }
   Status before_direct_write(std::span<const Vector> ranges) override;
   void end_direct_write() override {}
@@ -145,6 +147,9 @@ class Spanning : public Reach {
   // How often other nodes may have changed the file; never less than before.
   uint64_t changes_seen() const;
   Status await_older_reads(uint64_t changes) const;
+  bool has_shared_reads();
+  Result<std::unique_ptr<Region>> make_shared_reads(uint64_t number);
+  Status read_shared(uint64_t offset, std::byte* to, uint64_t bytes, uint64_t* got);
 
   // The append lock is held.
   Status log_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
@@ -176,6 +181,11 @@ class Spanning : public Reach {
   // node's ranks read it now.
   std::unique_ptr<FreshReader> reader_;
   uint64_t reader_changes_ = 0, reader_writes_ = 0;
+  // Likewise: what this node's ranks read for each other.
+  ReadHabit habit_;
+  std::unique_ptr<Region> reads_region_;
+  std::optional<SharedReads> reads_;
+  bool reads_tried_ = false;
 
   bool woken_ = false;           // it has rested
   bool mtime_reliable_ = false;  // the file's times show that somebody writes
