@@ -103,6 +103,40 @@ Status read_pieces(TargetFile& target, PatternCursor& file, std::byte* data, uin
   return {};
 }
 
+Status read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory, std::byte* buffer,
+                 uint64_t bytes, uint64_t* got) {
+  *got = 0;
+  std::vector<std::byte> stage;
+  while (*got < bytes) {
+    const uint64_t left = bytes - *got;
+    PatternCursor ahead = memory;
+    const Vector piece = ahead.next(left);
+    uint64_t asked = piece.block_length, here = 0;
+    if (is_straight(piece, left)) {
+      PMIO_TRY(read_pieces(target, file, buffer + piece.offset, asked, &here));
+      memory = ahead;
+    } else {
+      asked = std::min(left, kStageBytes);
+      stage.resize(asked);
+      PMIO_TRY(read_pieces(target, file, stage.data(), asked, &here));
+      scatter(memory, buffer, stage.data(), here);
+    }
+    *got += here;
+    if (here < asked) break;
+  }
+  return {};
+}
+
+// What another object for the same file has counted.
+void add(IoCounters& to, const IoCounters& from) {
+  const auto take = [](std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& more) {
+    sum.fetch_add(more.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  };
+  for (size_t i = 0; i < std::size(from.reads); i++) take(to.reads[i], from.reads[i]);
+  take(to.read_bytes, from.read_bytes);
+  take(to.read_ns, from.read_ns);
+}
+
 }  // namespace
 
 Status StraightFile::write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
@@ -136,34 +170,14 @@ Status StraightFile::write(PatternCursor& file, PatternCursor& memory, const std
 
 Status StraightFile::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,
                           uint64_t* got) {
+  if (sharing_ == Sharing::node) return read_from(*target_, file, memory, buffer, bytes, got);
   *got = 0;
-  std::unique_ptr<TargetFile> fresh;
-  if (sharing_ == Sharing::nodes) {
-    auto opened = target_->reopen_past_cache();
-    if (!opened.ok()) return opened.status();
-    fresh = std::move(opened).value();
-    if (!fresh->past_cache()) fresh->forget_cached(0, 0);
-  }
-  TargetFile& target = fresh ? *fresh : *target_;
-  std::vector<std::byte> stage;
-  while (*got < bytes) {
-    const uint64_t left = bytes - *got;
-    PatternCursor ahead = memory;
-    const Vector piece = ahead.next(left);
-    uint64_t asked = piece.block_length, here = 0;
-    if (is_straight(piece, left)) {
-      PMIO_TRY(read_pieces(target, file, buffer + piece.offset, asked, &here));
-      memory = ahead;
-    } else {
-      asked = std::min(left, kStageBytes);
-      stage.resize(asked);
-      PMIO_TRY(read_pieces(target, file, stage.data(), asked, &here));
-      scatter(memory, buffer, stage.data(), here);
-    }
-    *got += here;
-    if (here < asked) break;
-  }
-  return {};
+  auto fresh = target_->reopen_past_cache();
+  if (!fresh.ok()) return fresh.status();
+  if (!(*fresh)->past_cache()) (*fresh)->forget_cached(0, 0);
+  Status status = read_from(**fresh, file, memory, buffer, bytes, got);
+  add(target_->counters(), (*fresh)->counters());
+  return status;
 }
 
 }  // namespace pmio
