@@ -18,9 +18,19 @@ function(pmio_generate_entry_points result)
   set(${result} ${written} PARENT_SCOPE)
 endfunction()
 
+# As PMIO_UNITY asks for it.
+function(pmio_join_sources target tag)
+  get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
+  list(GET tags 0 first)
+  if(PMIO_UNITY STREQUAL "ON" OR (PMIO_UNITY STREQUAL "MPIS" AND NOT tag STREQUAL first))
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
+endfunction()
+
 function(pmio_add_view tag)
   file(GLOB sources CONFIGURE_DEPENDS view/*.cpp)
   add_library(pmio_view_${tag} OBJECT ${sources})
+  pmio_join_sources(pmio_view_${tag} ${tag})
   target_link_libraries(pmio_view_${tag} PRIVATE pmio_core pmio_mpi_${tag})
 endfunction()
 
@@ -29,6 +39,7 @@ function(pmio_add_runtime tag sources)
   set(exports ${CMAKE_CURRENT_SOURCE_DIR}/mpi/exports.map)
   add_library(${target} SHARED ${sources} $<TARGET_OBJECTS:pmio_view_${tag}>)
   add_dependencies(${target} pmio_entry_points)
+  pmio_join_sources(${target} ${tag})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME pmio-${tag} EXPORT_NAME runtime-${tag} LINK_DEPENDS ${exports})
   target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)

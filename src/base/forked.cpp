@@ -14,15 +14,15 @@ namespace pmio {
 namespace {
 
 constexpr int kBits = 64;
-constexpr int kMost = 1 << 20;  // as many descriptors as a process has where nobody has changed fs.nr_open
+constexpr int kMostDescriptors = 1 << 20;  // as many descriptors as a process has where nobody has changed fs.nr_open
 
 // A set by number, because a handler of fork can neither lock nor allocate. Pages that nobody uses take no
 // memory.
-std::array<std::atomic<uint64_t>, kMost / kBits> kept;
+std::array<std::atomic<uint64_t>, kMostDescriptors / kBits> kept;
 std::atomic<uint64_t> words{0};  // so many words of `kept` have ever had a descriptor
 void (*then)() = nullptr;
 
-bool fits(int fd) { return fd >= 0 && fd < kMost; }
+bool fits(int fd) { return fd >= 0 && fd < kMostDescriptors; }
 uint64_t bit(int fd) { return uint64_t{1} << (fd % kBits); }
 
 void close_in_child() {

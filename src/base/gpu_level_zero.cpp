@@ -32,7 +32,7 @@ struct Properties {
   int memory = 0;
   uint64_t id = 0, page_bytes = 0;
 };
-constexpr int kDevice = 2;  // ZE_MEMORY_TYPE_DEVICE
+constexpr int kDeviceMemory = 2;  // ZE_MEMORY_TYPE_DEVICE
 constexpr uint32_t kMostDrivers = 8;
 
 class LevelZero : public GpuLibrary {
@@ -66,7 +66,7 @@ class LevelZero : public GpuLibrary {
       Properties found;
       void* device = nullptr;
       if (context != nullptr && get_properties_(context, address, &found, &device) == 0 &&
-          found.memory == kDevice)
+          found.memory == kDeviceMemory)
         return {context, device};
     }
     return {};

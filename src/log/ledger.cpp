@@ -9,7 +9,7 @@ namespace pmio {
 
 namespace {
 
-constexpr size_t kCovered = offsetof(LedgerSlot, round);  // the checksum begins here
+constexpr size_t kSlotCovered = offsetof(LedgerSlot, round);  // the checksum begins here
 constexpr size_t kSlotAlignment = 4096;  // tearing never reaches from one slot into the other
 
 // The state in one slot's bytes, if they are valid.
@@ -20,7 +20,7 @@ std::optional<LedgerState> parse_slot(std::span<const std::byte> bytes) {
   if (slot.magic != kLedgerMagic || slot.version != kFormatMajor || slot.round == 0) return std::nullopt;
   if (slot.entries > (bytes.size() - sizeof slot) / sizeof(LedgerEntry)) return std::nullopt;
   const size_t length = sizeof slot + slot.entries * sizeof(LedgerEntry);
-  if (slot.crc != crc32c(0, bytes.data() + kCovered, length - kCovered)) return std::nullopt;
+  if (slot.crc != crc32c(0, bytes.data() + kSlotCovered, length - kSlotCovered)) return std::nullopt;
   LedgerState state{slot.round, slot.target, slot.flags, std::vector<LedgerEntry>(slot.entries)};
   if (slot.entries > 0)
     std::memcpy(state.entries.data(), bytes.data() + sizeof slot, slot.entries * sizeof(LedgerEntry));
@@ -46,7 +46,7 @@ std::vector<std::byte> serialise(const LedgerState& state, uint64_t round) {
   std::vector<std::byte> bytes(sizeof slot + entries.size() * sizeof(LedgerEntry));
   std::memcpy(bytes.data(), &slot, sizeof slot);
   if (!entries.empty()) std::memcpy(bytes.data() + sizeof slot, entries.data(), bytes.size() - sizeof slot);
-  slot.crc = crc32c(0, bytes.data() + kCovered, bytes.size() - kCovered);
+  slot.crc = crc32c(0, bytes.data() + kSlotCovered, bytes.size() - kSlotCovered);
   std::memcpy(bytes.data() + offsetof(LedgerSlot, crc), &slot.crc, sizeof slot.crc);
   return bytes;
 }

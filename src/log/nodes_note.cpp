@@ -8,7 +8,7 @@
 
 namespace pmio {
 
-constexpr size_t kCovered = offsetof(NodesNoteHeader, target);  // the checksum begins here
+constexpr size_t kNoteCovered = offsetof(NodesNoteHeader, target);  // the checksum begins here
 
 namespace {
 
@@ -62,7 +62,7 @@ Status write_nodes_note(Medium& medium, std::string_view name, const NodesNote& 
                                      .put_bytes(std::as_bytes(std::span(note.path)))
                                      .put_bytes(members)
                                      .take();
-  header.crc = crc32c(0, bytes.data() + kCovered, bytes.size() - kCovered);
+  header.crc = crc32c(0, bytes.data() + kNoteCovered, bytes.size() - kNoteCovered);
   std::memcpy(bytes.data() + offsetof(NodesNoteHeader, crc), &header.crc, sizeof header.crc);
   PMIO_TRY(medium.remove(name));
   auto region = medium.create(name, bytes.size());
@@ -84,7 +84,7 @@ std::optional<NodesNote> parse_nodes_note(std::span<const std::byte> bytes) {
   const auto members = reader.get_bytes(header.members_length);
   if (!reader.ok()) return {};
   const size_t length = bytes.size() - reader.left();
-  if (header.crc != crc32c(0, bytes.data() + kCovered, length - kCovered)) return {};
+  if (header.crc != crc32c(0, bytes.data() + kNoteCovered, length - kNoteCovered)) return {};
   auto parsed = parse_members(members, header.nodes);
   if (!parsed) return {};
   note.place.members = std::move(*parsed);

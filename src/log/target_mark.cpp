@@ -11,10 +11,10 @@ namespace pmio {
 namespace {
 
 constexpr size_t kMarkBytes = 4096;
-constexpr size_t kCovered = offsetof(TargetMarkRecord, state);  // the checksum begins here
+constexpr size_t kMarkCovered = offsetof(TargetMarkRecord, state);  // the checksum begins here
 
 uint32_t checksum(const TargetMarkRecord& record) {
-  return crc32c(0, reinterpret_cast<const std::byte*>(&record) + kCovered, sizeof record - kCovered);
+  return crc32c(0, reinterpret_cast<const std::byte*>(&record) + kMarkCovered, sizeof record - kMarkCovered);
 }
 
 std::optional<TargetMarkRecord> parse(std::span<const std::byte> bytes) {

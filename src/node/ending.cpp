@@ -15,7 +15,7 @@
 
 namespace pmio {
 
-constexpr uint64_t kPatienceNs = 5'000'000'000;  // without progress
+constexpr uint64_t kEndPatienceNs = 5'000'000'000;  // without progress
 constexpr timespec kPoll{0, 1'000'000};
 constexpr int kMostTries = 100;  // for a lock that another thread of the program holds
 
@@ -62,7 +62,7 @@ void Ending::await(bool may_start_thread) {
       seen = has_come;
       since = now;
     }
-    if (now - since > kPatienceNs) return say_stuck();
+    if (now - since > kEndPatienceNs) return say_stuck();
   }
 }
 

@@ -12,9 +12,9 @@
 namespace pmio {
 
 constexpr uint64_t kLookEveryNs = 500'000'000;
-constexpr uint64_t kPatienceNs = 10'000'000'000;
+constexpr uint64_t kReachPatienceNs = 10'000'000'000;
 constexpr uint64_t kRemovalNs = 1'000'000'000;  // what the removal of a log's files may take
-constexpr useconds_t kPollMicroseconds = 100;
+constexpr useconds_t kReachPollMicroseconds = 100;
 
 LostLog::LostLog(Job::Impl& job) : job_(job) {
   if (job.member->options().loss != nullptr)
@@ -41,7 +41,7 @@ bool LostLog::look() {
 bool LostLog::look_patiently(const FileControl& control) {
   if (look(control)) return true;
   if (!job_.map.has_missed_name()) return false;
-  for (const uint64_t start = monotonic_ns(); monotonic_ns() - start < kRemovalNs; usleep(kPollMicroseconds))
+  for (const uint64_t start = monotonic_ns(); monotonic_ns() - start < kRemovalNs; usleep(kReachPollMicroseconds))
     if (look(control)) return true;
   return false;
 }
@@ -98,8 +98,8 @@ bool LostLog::await_others() {
     give_up();
     if (job_.member->options().loss->dirty.load(std::memory_order_seq_cst) == 0) return true;
     if (waited_.load(std::memory_order_relaxed)) return false;
-    if (monotonic_ns() - start > kPatienceNs) waited_.store(true, std::memory_order_relaxed);
-    usleep(kPollMicroseconds);
+    if (monotonic_ns() - start > kReachPatienceNs) waited_.store(true, std::memory_order_relaxed);
+    usleep(kReachPollMicroseconds);
   }
 }
 
@@ -138,13 +138,13 @@ Status Drainer::await_reach() {
     if (!rank) return {};
     const RankCell& cell = parts_.control->cells[*rank];
     const bool gone = cell.attached.load(std::memory_order_acquire) == 0 || cell.died();
-    if (gone || monotonic_ns() - start > kPatienceNs)
+    if (gone || monotonic_ns() - start > kReachPatienceNs)
       return Status(Code::io,
                     parts_.lost_log->status().message() + ", and rank " + std::to_string(*rank) +
                         (gone ? " is gone" : " is busy") + ": what it had logged is not all in '" +
                         parts_.target->path() + "'",
                     EIO);
-    usleep(kPollMicroseconds);
+    usleep(kReachPollMicroseconds);
   }
 }
 

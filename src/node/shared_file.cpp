@@ -9,7 +9,7 @@
 
 namespace pmio {
 
-constexpr useconds_t kPollMicroseconds = 50;
+constexpr useconds_t kAttachPollMicroseconds = 50;
 constexpr int kPollsPerLook = 1000;
 
 bool SharedFile::all_drained() const {
@@ -56,7 +56,7 @@ Status SharedFile::await_rank(const std::function<bool()>& done) const {
   for (int polls = 1; !done(); polls++) {
     if (polls % kPollsPerLook == 0 && drainer->some_rank_died())
       return {Code::io, "a rank that has the file open has died", EOWNERDEAD};
-    usleep(kPollMicroseconds);
+    usleep(kAttachPollMicroseconds);
   }
   return {};
 }

@@ -10,7 +10,7 @@
 namespace pmio {
 
 constexpr size_t kMostOfAWrite = 16;         // ranges; of more their span is kept
-constexpr uint64_t kMostCompared = 1 << 16;  // pairs of ranges
+constexpr uint64_t kMostPairs = 1 << 16;  // pairs of ranges
 
 void WritesToSync::init() {
   init_shared_mutex(&mutex_);
@@ -43,7 +43,7 @@ bool WritesToSync::holds(std::span<const Vector> ranges) {
   if (count_.load(std::memory_order_seq_cst) == 0) return false;
   const RobustLock lock(mutex_);
   const std::span<const Vector> written(ranges_, count_.load(std::memory_order_relaxed));
-  if (written.size() * ranges.size() > kMostCompared) return true;
+  if (written.size() * ranges.size() > kMostPairs) return true;
   return std::any_of(written.begin(), written.end(), [&](const Vector& one) {
     return std::any_of(ranges.begin(), ranges.end(),
                        [&](const Vector& wanted) { return may_share_a_byte(one, wanted); });
