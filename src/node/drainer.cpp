@@ -254,6 +254,7 @@ void Drainer::count_round_locked(const std::vector<LedgerEntry>& marks) {
   }
   // Of the others somebody may have merged more meanwhile.
   for_each_cell([](SegmentCell& cell, uint32_t drained) {
+    PMIO_ASSERT(drained <= cell.published.load(std::memory_order_relaxed));
     if (cell.merged.load(std::memory_order_relaxed) < drained)
       cell.merged.store(drained, std::memory_order_release);
   });

@@ -58,8 +58,10 @@ static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, u
 
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
   for (const Mark& mark : marks) {
+    SegmentCell& cell = control_->cells[mark.rank].segments[mark.cell];
+    PMIO_ASSERT(mark.merged <= cell.published.load(std::memory_order_relaxed));
     // Release: who sees that a record is merged also sees the run that holds it.
-    control_->cells[mark.rank].segments[mark.cell].merged.store(mark.merged, std::memory_order_release);
+    cell.merged.store(mark.merged, std::memory_order_release);
   }
   count_records(*control_);
   count(counters_->merge_records, records);
@@ -139,11 +141,13 @@ Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
 }
 
 static void add_run(RunTable& table, const RunRef& ref) {
+  PMIO_ASSERT(table.count < kMaxRuns && ref.begin < ref.end);
   table.runs[table.count++] = ref;
   if (!(ref.flags & kRunOnMedium)) table.bytes_dram += run_bytes(ref.entries);
 }
 
 static void remove_run(RunTable& table, uint32_t position) {
+  PMIO_ASSERT(position < table.count);
   const RunRef ref = table.runs[position];
   table.runs[position] = table.runs[--table.count];
   if (!(ref.flags & kRunOnMedium)) table.bytes_dram -= run_bytes(ref.entries);
