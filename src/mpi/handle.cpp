@@ -29,20 +29,20 @@ struct Last {
   Handle* handle;
 };
 // The loader is not asked at each use: the library comes with the program, not by dlopen.
-thread_local Last last __attribute__((tls_model("initial-exec"))){};
+thread_local Last last_found __attribute__((tls_model("initial-exec"))){};
 
 }  // namespace
 
 Handle* find_handle(MPI_File file) {
   // Acquire: who sees the generation sees the handle that it was raised for.
   const uint64_t now = generation.load(std::memory_order_acquire);
-  if (last.generation == now && last.file == file) return last.handle;
+  if (last_found.generation == now && last_found.file == file) return last_found.handle;
   if (now == kForked) return nullptr;
   Table& all = table();
   const std::shared_lock lock(all.mutex);
   const auto found = all.handles.find(file);
-  last = {now, file, found == all.handles.end() ? nullptr : found->second.get()};
-  return last.handle;
+  last_found = {now, file, found == all.handles.end() ? nullptr : found->second.get()};
+  return last_found.handle;
 }
 
 void add_handle(std::unique_ptr<Handle> handle) {
@@ -88,7 +88,7 @@ bool handed_on(const FileIdentity& identity) {
 
 void forget_handles_in_child() {
   generation.store(kForked, std::memory_order_relaxed);
-  last = {};
+  last_found = {};
 }
 
 void drop_handles() {

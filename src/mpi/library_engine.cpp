@@ -11,11 +11,11 @@ namespace pmio {
 namespace {
 
 class HandedOn final : public LibraryEngine {};
-constinit HandedOn engine;
+constinit HandedOn the_library_engine;
 
 }  // namespace
 
-Engine& library_engine() { return engine; }
+Engine& library_engine() { return the_library_engine; }
 
 Moved LibraryEngine::transfer(Handle& handle, const Transfer& transfer, Completion /*completion*/) {
   const bool writes = transfer.direction == Direction::write;

@@ -2,56 +2,35 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "mpi/aside.h"
 #include "mpi/carry_out.h"
 #include "mpi/close.h"
 #include "mpi/next_functions.h"
 #include "mpi/preallocate.h"
+#include "mpi/staged.h"
 #include "span/spanning.h"
 
 namespace pmio {
 namespace {
 
-// Of what is in a GPU's memory, so much is in the CPU's at a time.
-constexpr uint64_t kStageBytes = 4 << 20;
-
-const Pattern& byte_stream() {
-  static const Pattern& stream = *new Pattern(Pattern::bytes(1));
-  return stream;
-}
-
 Status write_from_device(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
-  PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
+  PatternCursor to = handle.view.cursor(etype_offset);
   const bool independent = call.independent && handle.file->spans_nodes();
-  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
-  for (uint64_t left = memory.bytes(); left > 0;) {
-    const uint64_t bytes = std::min(left, kStageBytes);
-    PMIO_TRY(memory.fetch(from, stage.get(), bytes));
-    PatternCursor staged(byte_stream(), 0, 0);
-    call.goes_on = left > bytes;
-    PMIO_TRY(independent ? Spanning::of(*handle.file).write_independent(to, staged, stage.get(), bytes, call)
-                         : handle.file->append(to, staged, stage.get(), bytes, call));
-    left -= bytes;
-  }
-  return {};
+  return write_staged(memory, [&](PatternCursor& from, const std::byte* stage, uint64_t bytes, bool goes_on) {
+    call.goes_on = goes_on;
+    return independent ? Spanning::of(*handle.file).write_independent(to, from, stage, bytes, call)
+                       : handle.file->append(to, from, stage, bytes, call);
+  });
 }
 
 Status read_to_device(Handle& handle, int64_t etype_offset, const Memory& memory, bool collective,
                       uint64_t* done) {
-  PatternCursor from = handle.view.cursor(etype_offset), to = memory.cursor();
-  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
-  while (*done < memory.bytes()) {
-    const uint64_t bytes = std::min(memory.bytes() - *done, kStageBytes);
-    uint64_t got = 0;
-    PatternCursor staged(byte_stream(), 0, 0);
-    PMIO_TRY(handle.file->read(from, staged, stage.get(), bytes, &got, collective));
-    PMIO_TRY(memory.store(to, stage.get(), got));
-    *done += got;
-    if (got < bytes) break;
-  }
-  return {};
+  PatternCursor from = handle.view.cursor(etype_offset);
+  const auto read = [&](PatternCursor& to, std::byte* stage, uint64_t bytes, uint64_t* got) {
+    return handle.file->read(from, to, stage, bytes, got, collective);
+  };
+  return read_staged(memory, read, done);
 }
 
 void say_what_is_used_up(Handle& handle) {
@@ -195,10 +174,10 @@ Outcome LogEngine::get_size(Handle& handle, MPI_Offset* size) {
   return MPI_SUCCESS;
 }
 
-constinit LogEngine engine;
+constinit LogEngine the_log_engine;
 
 }  // namespace
 
-Engine& log_engine() { return engine; }
+Engine& log_engine() { return the_log_engine; }
 
 }  // namespace pmio

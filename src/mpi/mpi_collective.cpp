@@ -25,7 +25,7 @@ Shared map(int fd, uint64_t bytes, const std::string& name) {
 }
 
 // Reserved, or the first touch of a full file system would be fatal.
-Shared create(const std::string& name, uint64_t bytes) {
+Shared create_shared(const std::string& name, uint64_t bytes) {
   const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.ok()) return Status::from_errno(errno, "cannot create the shared memory '" + name + "'");
   const bool may_be = bytes <= largest_file_bytes();  // else a signal would end the program
@@ -34,7 +34,7 @@ Shared create(const std::string& name, uint64_t bytes) {
   return map(fd.get(), bytes, name);
 }
 
-Shared open_created(const std::string& name, uint64_t bytes) {
+Shared open_shared(const std::string& name, uint64_t bytes) {
   const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
   if (!fd.ok()) return Status::from_errno(errno, "cannot open the shared memory '" + name + "'");
   struct stat facts {};
@@ -58,9 +58,9 @@ Shared MpiCollective::share(uint64_t bytes) {
   const std::string name = "/pmio-buffer-" + name_ + "-" + std::to_string(shared_++);
   Shared memory = Status(Code::io, "the other ranks of the node are not reached");
   const bool leads = leads_node();
-  if (leads) memory = create(name, bytes);
+  if (leads) memory = create_shared(name, bytes);
   // From here on it is there, or will not be.
-  if (mpi().Barrier(comm_) == MPI_SUCCESS && !leads) memory = open_created(name, bytes);
+  if (mpi().Barrier(comm_) == MPI_SUCCESS && !leads) memory = open_shared(name, bytes);
   const bool all = on_all_ranks(memory.ok(), comm_);
   if (leads) shm_unlink(name.c_str());
   if (!all && memory.ok())

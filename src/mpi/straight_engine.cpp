@@ -1,50 +1,13 @@
 #include "mpi/straight_engine.h"
 
-#include <algorithm>
-#include <memory>
-
 #include "mpi/aside.h"
 #include "mpi/next_functions.h"
 #include "mpi/preallocate.h"
 #include "mpi/process.h"
+#include "mpi/staged.h"
 
 namespace pmio {
 namespace {
-
-// Of what is in a GPU's memory, so much is in the CPU's at a time.
-constexpr uint64_t kStageBytes = 4 << 20;
-
-const Pattern& byte_stream() {
-  static const Pattern& stream = *new Pattern(Pattern::bytes(1));
-  return stream;
-}
-
-Status write_from_device(StraightFile& file, PatternCursor& to, const Memory& memory) {
-  PatternCursor from = memory.cursor();
-  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
-  for (uint64_t left = memory.bytes(), bytes = 0; left > 0; left -= bytes) {
-    bytes = std::min(left, kStageBytes);
-    PMIO_TRY(memory.fetch(from, stage.get(), bytes));
-    PatternCursor staged(byte_stream(), 0, 0);
-    PMIO_TRY(file.write(to, staged, stage.get(), bytes));
-  }
-  return {};
-}
-
-Status read_to_device(StraightFile& file, PatternCursor& from, const Memory& memory, uint64_t* done) {
-  PatternCursor to = memory.cursor();
-  const auto stage = std::make_unique_for_overwrite<std::byte[]>(std::min(kStageBytes, memory.bytes()));
-  while (*done < memory.bytes()) {
-    const uint64_t bytes = std::min(memory.bytes() - *done, kStageBytes);
-    uint64_t got = 0;
-    PatternCursor staged(byte_stream(), 0, 0);
-    PMIO_TRY(file.read(from, staged, stage.get(), bytes, &got));
-    PMIO_TRY(memory.store(to, stage.get(), got));
-    *done += got;
-    if (got < bytes) break;
-  }
-  return {};
-}
 
 class IndependentEngine final : public StraightEngine {
  public:
@@ -69,16 +32,21 @@ class IndependentEngine final : public StraightEngine {
   }
   Mode mode() const override { return Mode::independent; }
 };
-constinit IndependentEngine engine;
+constinit IndependentEngine the_independent_engine;
 
 }  // namespace
 
-Engine& independent_engine() { return engine; }
+Engine& independent_engine() { return the_independent_engine; }
 
 Status StraightEngine::write_straight(Handle& handle, int64_t etype_offset, const Memory& memory) {
   PMIO_TRY(drain_before_straight_call(handle, true));
   PatternCursor to = handle.view.cursor(etype_offset), from = memory.cursor();
-  if (memory.on_device()) return write_from_device(*handle.straight, to, memory);
+  if (memory.on_device()) {
+    return write_staged(memory,
+                        [&](PatternCursor& staged, const std::byte* stage, uint64_t bytes, bool /*goes_on*/) {
+                          return handle.straight->write(to, staged, stage, bytes);
+                        });
+  }
   return handle.straight->write(to, from, memory.base(), memory.bytes());
 }
 
@@ -87,7 +55,12 @@ Status StraightEngine::read_straight(Handle& handle, int64_t etype_offset, const
   PMIO_TRY(drain_before_straight_call(handle, false));
   *got = 0;
   PatternCursor from = handle.view.cursor(etype_offset), to = memory.cursor();
-  if (memory.on_device()) return read_to_device(*handle.straight, from, memory, got);
+  if (memory.on_device()) {
+    const auto read = [&](PatternCursor& staged, std::byte* stage, uint64_t bytes, uint64_t* now) {
+      return handle.straight->read(from, staged, stage, bytes, now);
+    };
+    return read_staged(memory, read, got);
+  }
   return handle.straight->read(from, to, memory.base(), memory.bytes(), got);
 }
 

@@ -12,16 +12,18 @@ namespace {
 constexpr int kNumbers = sizeof(StraightSums) / sizeof(uint64_t);
 static_assert(sizeof(StraightSums) % sizeof(uint64_t) == 0);
 
-double ms(uint64_t ns) { return static_cast<double>(ns) / 1e6; }
+double milliseconds(uint64_t ns) { return static_cast<double>(ns) / 1e6; }
 
 void print_calls(size_t rank, const StraightSums& row) {
   std::fprintf(stderr, "pmio: %5zu | %7lu %7lu %7lu | %7lu %7lu %7lu | %8.1f\n", rank, row.writes[0],
-               row.writes[1], row.writes[2], row.reads[0], row.reads[1], row.reads[2], ms(row.file_ns));
+               row.writes[1], row.writes[2], row.reads[0], row.reads[1], row.reads[2],
+               milliseconds(row.file_ns));
 }
 
 void print_exchange(size_t rank, const StraightSums& row) {
-  std::fprintf(stderr, "pmio: %5zu | %10.1f %9.1f | %12lu %9lu | %7lu %12lu\n", rank, ms(row.exchange_ns),
-               ms(row.wait_ns), row.message_bytes, row.metadata_bytes, row.windows, row.whole_stripes);
+  std::fprintf(stderr, "pmio: %5zu | %10.1f %9.1f | %12lu %9lu | %7lu %12lu\n", rank,
+               milliseconds(row.exchange_ns), milliseconds(row.wait_ns), row.message_bytes,
+               row.metadata_bytes, row.windows, row.whole_stripes);
 }
 
 }  // namespace

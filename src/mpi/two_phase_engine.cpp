@@ -111,7 +111,7 @@ class TwoPhaseEngine final : public StraightEngine {
     return direction == Direction::write ? exchange_write(handle, {}) : exchange_read(handle, {}, &got);
   }
 };
-constinit TwoPhaseEngine engine;
+constinit TwoPhaseEngine the_two_phase_engine;
 
 // The begin of a split call: all but moving the bytes. A rank with an error will not come to the end, so that
 // it takes part at once.
@@ -131,7 +131,7 @@ class SplitBegin {
   }
   void without_bytes(Handle& handle, const Call& call, bool failed) {
     if (failed)
-      engine.without_bytes(handle, call, failed);
+      the_two_phase_engine.without_bytes(handle, call, failed);
     else
       handle.split_later = Handle::SplitLater{call.direction, std::nullopt, HeldType()};
   }
@@ -164,7 +164,7 @@ Moved TwoPhaseEngine::end_split(Handle& handle) {
 
 }  // namespace
 
-Engine& two_phase_engine() { return engine; }
+Engine& two_phase_engine() { return the_two_phase_engine; }
 
 Moved Engine::end_split(Handle& handle) { return {raise_code(handle, MPI_ERR_IO)}; }
 

@@ -176,11 +176,11 @@ class UndecidedEngine final : public LibraryEngine {
  private:
   bool goes_on(const Handle& handle) const { return &handle.engine() == this; }
 };
-constinit UndecidedEngine engine;
+constinit UndecidedEngine the_undecided_engine;
 
 }  // namespace
 
-Engine& undecided_engine() { return engine; }
+Engine& undecided_engine() { return the_undecided_engine; }
 
 bool begin_undecided(Handle& handle, Opening& ranks, const char* filename) {
   handle.opener = opener_of(ranks);

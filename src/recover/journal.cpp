@@ -18,7 +18,7 @@
 namespace pmio {
 namespace {
 
-constexpr uint64_t kMagic = 0x314e524a4f494d50;  // "PMIOJRN1"
+constexpr uint64_t kJournalMagic = 0x314e524a4f494d50;  // "PMIOJRN1"
 constexpr uint32_t kBegin = 1, kClaims = 2, kDone = 3;
 constexpr int kMostAttempts = 1000;
 constexpr useconds_t kPauseMicroseconds = 10'000;
@@ -149,7 +149,7 @@ Result<bool> Journal::load() {
     const auto head = read_at(end_, std::as_writable_bytes(std::span(&chunk, 1)));
     if (!head.ok()) return head.status();
     if (!head.value()) break;
-    if (chunk.magic != kMagic || !is_sane_size(chunk.kind, chunk.claims)) break;
+    if (chunk.magic != kJournalMagic || !is_sane_size(chunk.kind, chunk.claims)) break;
     if (nodes_ == 0 && chunk.nodes <= kMostNodes) nodes_ = chunk.nodes;
     if (chunk.nodes != nodes_ || chunk.node >= nodes_) break;
     payload.resize(payload_bytes(chunk));
@@ -165,7 +165,7 @@ Result<bool> Journal::load() {
 Status Journal::begin(const NodePlace& place, uint64_t base) {
   end_ = 0;
   const std::vector<std::byte> members = pack_members(place.members);
-  PMIO_TRY(append(Chunk{kMagic, kBegin, 0, 0, nodes_, base, members.size()}, members));
+  PMIO_TRY(append(Chunk{kJournalMagic, kBegin, 0, 0, nodes_, base, members.size()}, members));
   if (const int error = sync_directory(AT_FDCWD, directory_of(path_).c_str()); error != 0)
     return error_of(path_, error);
   has_base_ = true;
@@ -210,7 +210,7 @@ Result<std::optional<Journal>> Journal::open(const std::string& path, const Node
 }
 
 Status Journal::append(uint32_t kind, uint32_t node, std::span<const Claim> claims) {
-  return append(Chunk{kMagic, kind, 0, node, nodes_, base_, claims.size()}, std::as_bytes(claims));
+  return append(Chunk{kJournalMagic, kind, 0, node, nodes_, base_, claims.size()}, std::as_bytes(claims));
 }
 
 Status Journal::append(const Chunk& given, std::span<const std::byte> payload) {

@@ -5,8 +5,6 @@
 namespace pmio {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
 uint64_t total(const std::vector<Interval>& list) {
   uint64_t bytes = 0;
   for (const Interval& interval : list) bytes += interval.bytes();
@@ -81,7 +79,7 @@ uint64_t Domains::whole_stripes(const Interval& range) const {
 uint64_t Domains::window_end(uint32_t aggregator, uint64_t begin, uint64_t end) const {
   uint64_t most = end - begin > window_bytes_ ? begin + window_bytes_ : end;
   if (options_->alignment == Alignment::even) return most;
-  if (most < end && window_bytes_ >= kPage) most -= most % kPage;
+  if (most < end && window_bytes_ >= kBufferUnit) most -= most % kBufferUnit;
   uint64_t boundary = next_boundary(begin);
   if (boundary >= most) return most;
   while (!persistent() || owner_of(boundary) == aggregator) {

@@ -10,6 +10,9 @@
 
 namespace pmio {
 
+// Buffers begin and end at multiples of it.
+inline constexpr uint64_t kBufferUnit = 4096;
+
 // A window is what an aggregator accesses at once: some bytes in one piece, at most window_bytes. At
 // boundaries of stripes a window ends if it can, unless the alignment is `even`. Threads: immutable.
 class Domains {

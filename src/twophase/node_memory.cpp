@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "twophase/domains.h"
 #include "twophase/package.h"
 
 namespace pmio {
 namespace {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "processes share them");
-
-constexpr uint64_t kPage = 4096;
 
 uint64_t round_up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -49,14 +48,14 @@ Offsets offsets_of(const NodeMemory::Shape& shape) {
   at.summaries = at.slots + shape.slots * sizeof(SlotLine);
   at.pieces = round_up(at.summaries + 2 * shape.nodes * sizeof(NodeSummary), alignof(PieceList));
   at.bits = at.pieces + uint64_t{shape.slots} * shape.ranks * sizeof(PieceList);
-  at.images = round_up(at.bits + shape.slots * bits_of(shape.window_bytes), kPage);
+  at.images = round_up(at.bits + shape.slots * bits_of(shape.window_bytes), kBufferUnit);
   return at;
 }
 
 }  // namespace
 
 uint64_t NodeMemory::image_bytes(const Shape& shape) {
-  return round_up(shape.window_bytes + most_trailer_bytes(shape.window_bytes), kPage);
+  return round_up(shape.window_bytes + most_trailer_bytes(shape.window_bytes), kBufferUnit);
 }
 
 uint64_t NodeMemory::bits_bytes(const Shape& shape) { return bits_of(shape.window_bytes); }

@@ -9,7 +9,6 @@
 namespace pmio {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // If stripes are shorter. Windows of 4 MiB take as long (bench/twophase_bench), and more memory.
 constexpr uint64_t kMostWindowBytes = uint64_t{1} << 20;
 
@@ -26,9 +25,11 @@ TwoPhaseOptions in_force(TwoPhaseOptions options, const Members& members) {
 // An aggregator has two windows; if there are several nodes, also room for two messages.
 uint64_t window_bytes(const TwoPhaseOptions& options, bool several_nodes) {
   const uint64_t stripe = options.stripe_bytes;
-  const uint64_t most = std::max(options.buffer_bytes / (several_nodes ? 4 : 2) / kPage, uint64_t{1}) * kPage;
+  const uint64_t most =
+      std::max(options.buffer_bytes / (several_nodes ? 4 : 2) / kBufferUnit, uint64_t{1}) * kBufferUnit;
   const uint64_t wanted = std::min(most, std::max(stripe, kMostWindowBytes));
-  return stripe <= wanted && stripe % kPage == 0 ? wanted / stripe * stripe : wanted / kPage * kPage;
+  return stripe <= wanted && stripe % kBufferUnit == 0 ? wanted / stripe * stripe
+                                                       : wanted / kBufferUnit * kBufferUnit;
 }
 
 class Engine final : public TwoPhase {
