@@ -41,7 +41,8 @@ bool LostLog::look() {
 bool LostLog::look_patiently(const FileControl& control) {
   if (look(control)) return true;
   if (!job_.map.has_missed_name()) return false;
-  for (const uint64_t start = monotonic_ns(); monotonic_ns() - start < kRemovalNs; usleep(kReachPollMicroseconds))
+  for (const uint64_t start = monotonic_ns(); monotonic_ns() - start < kRemovalNs;
+       usleep(kReachPollMicroseconds))
     if (look(control)) return true;
   return false;
 }

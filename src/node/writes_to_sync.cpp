@@ -9,7 +9,7 @@
 
 namespace pmio {
 
-constexpr size_t kMostOfAWrite = 16;         // ranges; of more their span is kept
+constexpr size_t kMostOfAWrite = 16;      // ranges; of more their span is kept
 constexpr uint64_t kMostPairs = 1 << 16;  // pairs of ranges
 
 void WritesToSync::init() {
