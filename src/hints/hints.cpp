@@ -326,6 +326,11 @@ std::vector<HintPair> environment_hints() {
 
 std::span<const std::string_view> hint_keys() { return kKeys; }
 
+DirectFrom direct_from(const Hints& hints, bool closes_in_background) {
+  return closes_in_background && hints.direct_from == kDirectFrom ? kDirectFromInBackground
+                                                                  : hints.direct_from;
+}
+
 const char* mode_name(Mode mode) {
   switch (mode) {
     case Mode::automatic:

@@ -54,6 +54,9 @@ struct Hints {
   BufferingHints buffering;                           // of a file with pmio_mode=twophase
 };
 
+// Which pieces of a file go straight to it, if its close waits for them or does not.
+DirectFrom direct_from(const Hints& hints, bool closes_in_background);
+
 using HintPair = std::pair<std::string, std::string>;
 
 // Sets what key says; words such as on and off are taken in capitals too. A key that is neither pmio's nor

@@ -104,9 +104,7 @@ Attempt cannot_open(const Status& status) {
 
 // A file of several nodes is drained by all of them together, who would have to meet for it once more.
 bool wants_background_close(const Handle& handle, const Cluster* cluster) {
-  const Job* job = Process::instance().joined();
-  return handle.hints.closes_in_background && cluster == nullptr && job != nullptr &&
-         job->options().background;
+  return cluster == nullptr && closes_in_background(handle);
 }
 
 Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
@@ -115,9 +113,7 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
   options.closes_in_background = wants_background_close(handle, cluster);
-  options.direct_from = handle.hints.direct_from;
-  if (options.closes_in_background && options.direct_from == kDirectFrom)
-    options.direct_from = kDirectFromInBackground;
+  options.direct_from = direct_from(handle.hints, options.closes_in_background);
   if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());
@@ -289,6 +285,12 @@ void begin_logging(Handle& handle, const Agreement& all) {
 }
 
 }  // namespace
+
+bool closes_in_background(const Handle& handle) {
+  const Job* job = Process::instance().joined();
+  return handle.hints.closes_in_background &&
+         (job != nullptr ? job->options().background : handle.hints.background);
+}
 
 Status bring_in_pending(const std::string& log_directory, const FileIdentity& identity,
                         const std::string& path) {

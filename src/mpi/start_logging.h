@@ -12,6 +12,9 @@ namespace pmio {
 // cannot know of it, and no handle logs if one of them is missing.
 void start_logging(Handle& handle, Opening& ranks, bool opened);
 
+// Whether the close of a file whose ranks are all on this node need not wait, as far as this rank has a say.
+bool closes_in_background(const Handle& handle);
+
 // Before anybody writes the file that path leads to: brings in what a dead job has left of it in that log
 // directory. Says what is in a running job's log.
 Status bring_in_pending(const std::string& log_directory, const FileIdentity& identity,

@@ -125,8 +125,9 @@ void start(Handle& handle) {
 }
 
 // If the file were logged, a contiguous write of so many bytes would go straight to it all the same.
-uint64_t straight_from(const Hints& hints) {
-  return hints.closes_in_background ? UINT64_MAX : std::max(hints.direct_from.cold, hints.direct_from.warm);
+uint64_t straight_from(const Handle& handle) {
+  const DirectFrom from = direct_from(handle.hints, closes_in_background(handle));
+  return std::max(from.cold, from.warm);
 }
 
 // Before a call. may_wait: for the other ranks, which come to it too; else a later call decides.
@@ -143,7 +144,7 @@ void decide_for(Handle& handle, const Transfer& transfer, bool may_wait) {
   if (!may_wait && !all_come) handle.against = "small, and written or read by nonblocking calls";
   if (!all_come) return;
   const uint64_t bytes = alone ? bytes_of(transfer) : 0;
-  if (may_wait && alone && bytes >= straight_from(handle.hints)) return;
+  if (may_wait && alone && bytes >= straight_from(handle)) return;
   handle.calls_undecided++;
   const bool large = handle.calls_undecided > kFewCalls || bytes > kFewBytes;
   if (large && may_wait) decide(handle);

@@ -54,8 +54,11 @@ TEST(SetHint, SetsWhatTheKeySays) {
 TEST(SetHint, TakesASizeForLargePieces) {
   Hints hints;
   EXPECT_EQ(hints.direct_from, kDirectFrom);
+  EXPECT_EQ(direct_from(hints, false), kDirectFrom);
+  EXPECT_EQ(direct_from(hints, true), kDirectFromInBackground);
   EXPECT_TRUE(set_hint(hints, "pmio_direct_from", "1M").ok());
   EXPECT_EQ(hints.direct_from, (DirectFrom{1 << 20, 1 << 20}));
+  EXPECT_EQ(direct_from(hints, true), hints.direct_from);
   EXPECT_TRUE(set_hint(hints, "pmio_direct_from", "OFF").ok());
   EXPECT_EQ(hints.direct_from, DirectFrom{});
   EXPECT_EQ(set_hint(hints, "pmio_direct_from", "large").code(), Code::invalid);
