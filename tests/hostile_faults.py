@@ -151,6 +151,15 @@ class Faults(checks.Checks):
             code, output = self.pmio("wait", "--dir", logs, target)
             self.check(f"background close, {case}: complete after recover", code == 0, output)
 
+    def lost_behind_a_background_close(self):
+        """Bytes that went straight to the file: a file system that keeps writes back tells at a close of their loss."""
+        target, logs = self.fresh()
+        faults = {"FAULTS": f"close:EIO:/data/file:{ALWAYS}", "FAULTS_CALLER": "libpmio"}
+        code, output = self.write(
+            target, logs, PMIO_CLOSE="background", PMIO_DIRECT_FROM="1", PMIO_DURABILITY="none", **faults
+        )
+        self.check("a background close tells what was lost straight", code == 0 and "class: io" in output, output)
+
     def changed_after_the_crash(self):
         target, logs = self.killed_job()
         target.write_bytes(b"by somebody else")
@@ -232,6 +241,7 @@ def main():
             faults.passing_faults,
             faults.target_taken_away,
             faults.closed_in_background,
+            faults.lost_behind_a_background_close,
             faults.changed_after_the_crash,
             faults.deleted_before_the_crash,
             faults.moved_and_back,

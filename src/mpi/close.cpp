@@ -42,8 +42,8 @@ bool may_lag(const Handle& handle) {
 
 // Collective, when all are in the close: whether the file may be complete later. Then all have published, and
 // whoever opens it from now on finds that it lags.
-bool all_lag(Handle& handle, bool small) {
-  const bool lags = !small && handle.file->closing().begin_lag();
+bool all_lag(Handle& handle, bool small, bool flushed) {
+  const bool lags = !small && flushed && handle.file->closing().begin_lag();
   int64_t told[] = {lags ? 0 : 1};
   return handle.team.largest(told) && told[0] == 0;
 }
@@ -55,17 +55,18 @@ int drain_for_close(Handle& handle) {
   const bool small = is_small(handle);
   // All ranks note that the calls are over before any gives its segments back.
   handle.file->remove_open(handle.open);
-  if (may_lag(handle) && all_lag(handle, small)) {
+  // What went straight to the file: its errors are those of the close, which nobody could be told later.
+  Status status = may_lag(handle) ? handle.file->flush() : Status();
+  if (may_lag(handle) && all_lag(handle, small, status.ok())) {
     handle.file->closing().release_later();
     note_size(handle, false);
     return MPI_SUCCESS;
   }
-  Status status;
   const bool deleted = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && handle.team.all(dies_with(handle));
   if (deleted) {
     status = handle.file->changes().discard();
   } else if (handle.can_write()) {
-    status = handle.file->drain();
+    if (const Status drained = handle.file->drain(); !drained.ok()) status = drained;
     if (status.ok()) status = handle.file->flush();
   }
   // Said before the barrier, which a rank that is the reason for it may never come to.
