@@ -26,7 +26,7 @@ struct SharedLoss {
 
 // Contiguous pieces of at least so many bytes go straight to the file (node/large_pieces.h).
 struct DirectFrom {
-  uint64_t warm = UINT64_MAX;  // if the log has room whose memory was touched before
+  uint64_t warm = UINT64_MAX;  // if the log has room whose memory was touched before, or is of huge pages
   uint64_t cold = UINT64_MAX;  // if it has not: each page of it would be cleared first; or has no room
   bool operator==(const DirectFrom&) const = default;
 };

@@ -47,6 +47,7 @@ SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes,
       rank_(rank),
       segment_bytes_(choose_segment_bytes(capacity_bytes, largest_bytes, medium.huge_page_bytes())),
       first_bytes_(std::min(std::max(kFirstSegment, medium.huge_page_bytes()), segment_bytes_)),
+      is_of_huge_pages_(medium.huge_page_bytes() != 0 && segment_bytes_ % medium.huge_page_bytes() == 0),
       limit_(static_cast<uint32_t>(
           std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))) {}
 
@@ -166,10 +167,19 @@ uint32_t SegmentPool::free() const {
   }));
 }
 
-bool SegmentPool::has_warm() const {
+uint64_t SegmentPool::warm_bytes() const {
   const LockGuard lock(mutex_);
-  return std::any_of(segments_.begin(), segments_.end(),
-                     [](const auto& segment) { return !segment->busy && segment->touched.front() > 0; });
+  uint64_t whole = 0, partly = 0;
+  for (const auto& segment : segments_) {
+    if (segment->busy || segment->vacant) continue;
+    if (is_of_huge_pages_ || segment->touched.all())
+      whole += segment->region->size_bytes();
+    else
+      partly = std::max<uint64_t>(partly, segment->touched.front());
+  }
+  const bool may_grow = is_of_huge_pages_ && monotonic_ns() >= look_again_ns_;
+  const uint64_t more = limit() - std::min(limit(), with_memory_locked());
+  return whole + partly + (may_grow ? more * segment_bytes_ : 0);
 }
 
 uint32_t SegmentPool::with_memory_locked() const {

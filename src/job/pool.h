@@ -54,8 +54,12 @@ class SegmentPool {
   // There is at least one segment, or the reason why none can be made. Called before anything is
   // acknowledged.
   Status require_one();
-  // There is a free segment that was used before, or has been touched ahead, at least in part.
-  bool has_warm() const;
+  // So many bytes find room in free segments, in order of acquire(), before one is reached whose memory
+  // nobody has touched. Huge pages cost so little at their first touch that they count as touched, also those
+  // that are still to come.
+  uint64_t warm_bytes() const;
+  // Whether the first touch of its memory costs little.
+  bool is_of_huge_pages() const { return is_of_huge_pages_; }
   // Keeps about `ahead` free segments created and touched, within the capacity, for as long as goes_on() says
   // so. Called by the background thread.
   void prefault(uint32_t ahead, const std::function<bool()>& goes_on);
@@ -101,6 +105,7 @@ class SegmentPool {
   const uint32_t rank_;
   const size_t segment_bytes_;
   const size_t first_bytes_;  // of the first one
+  const bool is_of_huge_pages_;
   mutable Mutex mutex_;
   Condition released_;
   std::atomic<bool> lacked_room_{false};

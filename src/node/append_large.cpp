@@ -1,20 +1,39 @@
 // Pieces of a call that go straight to the file (node/large_pieces.h).
+#include <algorithm>
+
 #include "base/clock.h"
+#include "log/format.h"
 #include "node/appender.h"
 #include "node/job_impl.h"
 #include "node/large_pieces.h"
 
 namespace pmio {
 
-// Room that is left in a segment, or a whole one that is free.
-bool Appender::has_warm_room() const {
-  if (open_ && owned_.back().segment->touched.front() > 0) return true;
-  return file_.job->member->pool().has_warm();
+// In the open segment, and then in those that are free.
+bool Appender::has_warm_room(uint64_t bytes) const {
+  const SegmentPool& pool = file_.job->member->pool();
+  uint64_t warm = 0;
+  if (open_) {
+    const SegmentWriter& open = owned_.back().writer;
+    const uint64_t room = open.room_bytes(), begin = kHeaderBytes + open.data_bytes();
+    // As it was when it was taken into use: what the writer touches itself is not warm.
+    const uint64_t touched = owned_.back().segment->touched.front();
+    warm = pool.is_of_huge_pages() ? room : std::min(room, touched - std::min(touched, begin));
+    if (bytes <= warm) return true;
+    if (warm < room) return false;
+  }
+  return bytes <= warm + pool.warm_bytes();
+}
+
+bool Appender::goes_straight(const Vector& where) const {
+  const bool if_warm = large_pieces_.suits(where.block_length, true);
+  const bool if_cold = large_pieces_.suits(where.block_length, false);
+  return if_warm == if_cold ? if_warm : (has_warm_room(where.bytes()) ? if_warm : if_cold);
 }
 
 Status Appender::write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer,
                              CallNumber call, LargeBytes* large, bool* written) {
-  if (!large_pieces_.suits(where.block_length, has_warm_room())) return {};
+  if (!goes_straight(where)) return {};
   const WaitsInAppend waits(waits_);
   // Before anything of it can be in the file.
   if (call.open != 0)

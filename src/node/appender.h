@@ -144,7 +144,8 @@ class Appender {
   // Says in the last segment's open table that the call is over. False: the open is not declared there.
   bool advance_table(CallNumber call);
   bool attach_for_table();  // false: there is no free segment
-  bool has_warm_room() const;
+  bool has_warm_room(uint64_t bytes) const;
+  bool goes_straight(const Vector& where) const;
   Status append_large(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call, bool* written);
   Status write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer, CallNumber call,
                      LargeBytes* large, bool* written);

@@ -31,7 +31,7 @@ class LargePieces {
   void set(const DirectFrom& from);
   // No shorter piece ever goes straight to the file; UINT64_MAX: none does.
   uint64_t least_bytes() const { return least_bytes_.load(std::memory_order_relaxed); }
-  // Whether a piece of at least least_bytes() does, if the log has warm room or none.
+  // Whether a piece of at least least_bytes() does, if the log has warm room for it or not.
   bool suits(uint64_t bytes, bool warm) const {
     return bytes >= (warm ? from_warm_ : from_cold_).load(std::memory_order_relaxed);
   }

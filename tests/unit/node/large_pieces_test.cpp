@@ -11,11 +11,18 @@
 #include "support/node_fixture.h"
 #include "support/recover_all.h"
 #include "support/target_writes.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio {
 namespace {
 
 constexpr uint64_t kLarge = 64 << 10;
+
+class HugePageMedium final : public test::WrappedMedium {
+ public:
+  using WrappedMedium::WrappedMedium;
+  size_t huge_page_bytes() const override { return kHugePageBytes; }
+};
 
 class WithLargePieces : public testing::Test {
  protected:
@@ -25,6 +32,18 @@ class WithLargePieces : public testing::Test {
   }
   void open(uint32_t ranks, bool background = false) {
     all = open_all(scratch, path, ranks, 16 << 20, background, nullptr, {kLarge, kLarge});
+  }
+  // By the first rank's job.
+  void reopen(const DirectFrom& from) {
+    Job::OpenOptions again;
+    again.path = path;
+    again.direct_from = from;
+    all[0].file = *all[0].job->open(again);
+  }
+  void open_on_huge_pages(const DirectFrom& from) {
+    auto job = join(scratch, 0, 1, 16 << 20, false, nullptr, test::open_wrapped<HugePageMedium>());
+    all.push_back({std::move(job), nullptr});
+    reopen(from);
   }
   File& file(uint32_t rank = 0) { return *all[rank].file; }
   void write(uint64_t offset, uint64_t bytes, char value, uint32_t rank = 0) {
@@ -173,14 +192,14 @@ TEST_F(WithLargePieces, TouchNoLogAhead) {
   write(0, kLarge, 'L');
   usleep(kLonger);
   const SegmentPool& pool = file().parts().shared.job->member->pool();
-  EXPECT_FALSE(pool.has_warm());
+  EXPECT_EQ(pool.warm_bytes(), 0u);
   ASSERT_TRUE(file().closing().release().ok());
   Job::OpenOptions read_only;
   read_only.path = path;
   read_only.read_only = true;
   all[0].file = *all[0].job->open(read_only);
   usleep(kLonger);
-  EXPECT_FALSE(pool.has_warm());
+  EXPECT_EQ(pool.warm_bytes(), 0u);
   expect_file();
 }
 
@@ -251,14 +270,50 @@ TEST_F(WithLargePieces, GoToAWarmLogIfTheyAreNotSoLarge) {
   EXPECT_EQ(straight(), 2000u);
   write(5000, 500, 's');
   ASSERT_TRUE(file().closing().release().ok());
-  Job::OpenOptions again;
-  again.path = path;
-  again.direct_from = kFrom;
-  all[0].file = *all[0].job->open(again);
+  reopen(kFrom);
   write(0, 2000, 'w');
   EXPECT_EQ(straight(), 2000u);
   write(2 * kLarge, kLarge, 'L');
   EXPECT_EQ(straight(), 2000 + kLarge);
+  expect_read();
+  expect_file();
+}
+
+// Of a segment that was used a little, only that little is warm.
+TEST_F(WithLargePieces, GoToAWarmLogAsFarAsItIsWarm) {
+  constexpr DirectFrom kFrom{kLarge, 1000};
+  constexpr uint64_t kPiece = 2000, kPieces = 60;
+  all = open_all(scratch, path, 1, 16 << 20, false, nullptr, kFrom);
+  write(0, 500, 's');
+  ASSERT_TRUE(file().closing().release().ok());
+  const uint64_t touched = all[0].job->medium().huge_page_bytes() == 0 ? 32 << 10 : UINT64_MAX;
+  reopen(kFrom);
+  for (uint64_t piece = 0; piece < kPieces; piece++) write(piece * kPiece, kPiece, 'p');
+  const uint64_t logged = kPieces * kPiece - straight();
+  EXPECT_GT(logged, 8 * kPiece);
+  EXPECT_LE(logged, touched);
+  expect_read();
+  expect_file();
+}
+
+// Its first touch costs little.
+TEST_F(WithLargePieces, GoToAColdLogOfHugePagesIfTheyAreNotSoLarge) {
+  open_on_huge_pages({kLarge, 1000});
+  write(0, 2000, 'l');
+  write(kLarge - 1000, kLarge - 1, 'l');
+  EXPECT_EQ(straight(), 0u);
+  write(2 * kLarge, kLarge, 'L');
+  EXPECT_EQ(straight(), kLarge);
+  expect_read();
+  expect_file();
+}
+
+// Not even then does a writer wait for room that a full log does not have.
+TEST_F(WithLargePieces, GoStraightIfALogOfHugePagesIsFull) {
+  open_on_huge_pages({kLarge, 1000});
+  for (uint64_t at = 0; at < (18 << 20); at += kLarge / 2) write(at, kLarge / 2, 'l');
+  EXPECT_GT(straight(), 0u);
+  EXPECT_EQ(file().counters().append_wait_ns, 0u);
   expect_read();
   expect_file();
 }
