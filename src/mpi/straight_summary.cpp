@@ -39,7 +39,7 @@ void StraightSums::add(const IoCounters& counters) {
 
 void StraightSums::add(const TwoPhaseCounters& counters) {
   exchange_ns += counters.exchange_ns;
-  wait_ns += counters.arrival_ns + counters.wait_ns;
+  wait_ns += counters.wait_ns;  // of which arrival_ns is part
   message_bytes += counters.message_bytes;
   metadata_bytes += counters.metadata_bytes;
   windows += counters.windows;
