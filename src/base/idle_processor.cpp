@@ -22,11 +22,13 @@ bool has_idle_processor(std::string_view loadavg, uint64_t processors) {
   return std::from_chars(loadavg.data(), end, running).ec != std::errc() || running <= processors;
 }
 
-bool has_idle_processor() {
+uint64_t online_processors() {
   static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  if (processors <= 0) return true;
-  return has_idle_processor(read_system_file("/proc/loadavg").value_or(""),
-                            static_cast<uint64_t>(processors));
+  return processors <= 0 ? 1 : static_cast<uint64_t>(processors);
+}
+
+bool has_idle_processor() {
+  return has_idle_processor(read_system_file("/proc/loadavg").value_or(""), online_processors());
 }
 
 }  // namespace pmio

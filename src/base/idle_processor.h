@@ -15,4 +15,7 @@ bool has_idle_processor();
 // The same by the text of /proc/loadavg (proc(5)).
 bool has_idle_processor(std::string_view loadavg, uint64_t processors);
 
+// Of the machine, whatever this process is bound to.
+uint64_t online_processors();
+
 }  // namespace pmio

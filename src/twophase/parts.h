@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/idle_processor.h"
 #include "twophase/domains.h"
 #include "twophase/node_memory.h"
 #include "twophase/patience.h"
@@ -55,6 +56,7 @@ struct TwoPhaseParts {
   TwoPhaseCounters counters{};
   std::unique_ptr<NodeMemory> memory{};  // none before the first call, or if there is none to be had
   uint64_t calls = 0;
+  const bool eager = places.here().size() <= online_processors();
 
   // Messages ring no bell, and the MPI library may have to do something.
   static constexpr uint64_t kNapNs = 20'000, kSleepNs = 500'000;
@@ -69,7 +71,7 @@ struct TwoPhaseParts {
   // Waits until `ready`. serve() does what others wait for, and says whether it did something.
   template <class Ready, class Serve>
   void wait(Ready ready, Serve serve) {
-    Patience patience;
+    Patience patience(eager);
     uint64_t start = 0;
     while (!ready()) {
       if (serve()) {

@@ -16,6 +16,9 @@ namespace pmio {
 
 class Patience {
  public:
+  // eager: if each rank of the node has a processor of its own, so that waiting takes nobody's. To sleep and
+  // be woken takes longer than most waits: ranks that sleep make others wait, which sleep then, too.
+  explicit Patience(bool eager = false) : turns_aside_(eager ? kTurnsAsideIfEager : kTurnsAside) {}
   // Waits a moment. False: it has waited long, and should sleep.
   bool pause() {
     ++turns_;
@@ -25,7 +28,7 @@ class Patience {
 #endif
       return true;
     }
-    if (turns_ > kTurnsOnProcessor + kTurnsAside) return false;
+    if (turns_ > kTurnsOnProcessor + turns_aside_) return false;
     sched_yield();
     return true;
   }
@@ -33,7 +36,9 @@ class Patience {
   void renew() { turns_ = 0; }
 
  private:
-  static constexpr unsigned kTurnsOnProcessor = 64, kTurnsAside = 16;
+  // A turn aside takes about half a microsecond, if no other thread wants the processor.
+  static constexpr unsigned kTurnsOnProcessor = 64, kTurnsAside = 16, kTurnsAsideIfEager = 400;
+  const unsigned turns_aside_;
   unsigned turns_ = 0;
 };
 
