@@ -18,27 +18,31 @@ class Patience {
  public:
   // eager: if each rank of the node has a processor of its own, so that waiting takes nobody's. To sleep and
   // be woken takes longer than most waits: ranks that sleep make others wait, which sleep then, too.
-  explicit Patience(bool eager = false) : turns_aside_(eager ? kTurnsAsideIfEager : kTurnsAside) {}
+  explicit Patience(bool eager = false) : eager_(eager) {}
   // Waits a moment. False: it has waited long, and should sleep.
   bool pause() {
     ++turns_;
-    if (turns_ <= kTurnsOnProcessor) {
+    if (turns_ <= on_processor()) {
 #if defined(__x86_64__)
       _mm_pause();
 #endif
       return true;
     }
-    if (turns_ > kTurnsOnProcessor + turns_aside_) return false;
+    if (turns_ > on_processor() + (eager_ ? kTurnsAsideIfEager : kTurnsAside)) return false;
     sched_yield();
     return true;
   }
-  bool is_long() const { return turns_ >= kTurnsOnProcessor; }
+  bool is_long() const { return turns_ >= on_processor(); }
   void renew() { turns_ = 0; }
 
  private:
-  // A turn aside takes about half a microsecond, if no other thread wants the processor.
-  static constexpr unsigned kTurnsOnProcessor = 64, kTurnsAside = 16, kTurnsAsideIfEager = 400;
-  const unsigned turns_aside_;
+  unsigned on_processor() const { return eager_ ? kTurnsIfEager : kTurns; }
+
+  // A turn on the processor takes some 40 ns. One aside takes half a microsecond, if no other thread wants
+  // the processor.
+  static constexpr unsigned kTurns = 64, kTurnsIfEager = 256;
+  static constexpr unsigned kTurnsAside = 16, kTurnsAsideIfEager = 400;
+  const bool eager_;
   unsigned turns_ = 0;
 };
 

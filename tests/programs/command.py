@@ -115,7 +115,7 @@ def check_run(command):
     for code, said, words, settings in (
         (7, "", program, {}),
         (7, "", ("--mode", "OFF", "--log-size", "64m", *program), {"PMIO_BACKGROUND": "No"}),
-        (2, "auto, log or off", ("--mode", "fast", *program), {}),
+        (2, "auto, log, independent, twophase or off", ("--mode", "fast", *program), {}),
         (2, "64M or 1GiB", ("--log-size", "many", *program), {}),
         (2, "key=value", ("--hints", "*.h5:pmio_mode", *program), {}),
         (2, "pmio_mode", ("--hints", "*.h5:pmio_mod=off", *program), {}),
