@@ -20,7 +20,7 @@
 namespace pmio {
 namespace {
 
-constexpr std::string_view kPrefix = "pmio_", kConfigList = "cb_config_list";
+constexpr std::string_view kPrefix = "pmio_";
 
 Status bad_value(std::string_view key, std::string_view value, const char* expected) {
   return {Code::invalid, "hint " + std::string(key) + ": '" + std::string(value) + "' is not " + expected};
@@ -216,7 +216,7 @@ std::optional<Status> set_buffering_hint(Hints& hints, std::string_view key, std
   if (key == "romio_cb_read") return set_buffering(hints.buffering.reads, key, value);
   if (key == "cb_buffer_size") return set_bytes(hints.buffering.buffer_bytes, key, value);
   if (key == "cb_nodes") return set_aggregators(hints, key, value);
-  if (key == kConfigList) return set_config_list(hints, value);
+  if (key == kConfigListKey) return set_config_list(hints, value);
   return std::nullopt;
 }
 

@@ -21,6 +21,9 @@
 
 namespace pmio {
 
+// The one key whose value may have commas in MPICH_MPIIO_HINTS.
+inline constexpr std::string_view kConfigListKey = "cb_config_list";
+
 // independent, twophase: without a log, by an engine of pmio's own (docs/decisions/0030-modes.md).
 enum class Mode { automatic, log, off, independent, twophase };
 // In order of what they allow; the least of all ranks' counts.

@@ -9,8 +9,6 @@
 namespace pmio {
 namespace {
 
-constexpr std::string_view kConfigList = "cb_config_list";
-
 // What comes before the next separator that is not between double quotes; both are taken off.
 std::string_view take_unquoted(std::string_view& text, char separator) {
   bool quoted = false;
@@ -44,7 +42,7 @@ std::vector<HintPair> overrides(std::string_view text, const std::function<bool(
     while (!group.empty()) {
       const std::string_view setting = take_unquoted(group, ':');
       const size_t equals = setting.find('=');
-      if (equals == std::string_view::npos && last == kConfigList) {
+      if (equals == std::string_view::npos && last == kConfigListKey) {
         if (counts(pattern)) pairs.back().second.append(":").append(without_quotes(setting));
       } else if (equals == std::string_view::npos || equals == 0) {
         complaints->push_back(std::string(variable) + ": '" + std::string(setting) + "' for '" + pattern +

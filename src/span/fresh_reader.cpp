@@ -12,7 +12,6 @@ namespace {
 constexpr uint64_t kBufferBytes = 256 << 10;
 constexpr uint64_t kSmall = kBufferBytes / 2;  // larger reads go into the program's memory
 constexpr uint64_t kLeastAhead = 16 << 10;
-constexpr uint64_t kPage = 4096;
 
 }  // namespace
 
@@ -29,11 +28,11 @@ Status FreshReader::fetch(uint64_t offset, void* data, uint64_t length, uint64_t
 
 Status FreshReader::fetch_into_buffer(uint64_t offset, uint64_t length) {
   if (buffer_ == nullptr) {
-    buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, kBufferBytes)));
+    buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kFetchUnit, kBufferBytes)));
     if (buffer_ == nullptr) throw std::bad_alloc();
   }
-  const uint64_t begin = offset / kPage * kPage;
-  const uint64_t end = (offset + length + kPage - 1) / kPage * kPage;
+  const uint64_t begin = offset / kFetchUnit * kFetchUnit;
+  const uint64_t end = (offset + length + kFetchUnit - 1) / kFetchUnit * kFetchUnit;
   forget_ahead();
   uint64_t got = 0;
   PMIO_TRY(fetch(begin, buffer_.get(), std::min(end - begin, kBufferBytes), &got));

@@ -17,6 +17,9 @@
 
 namespace pmio {
 
+// Reads past what is cached begin, in the file and in memory, at multiples of it.
+inline constexpr uint64_t kFetchUnit = 4096;
+
 class FreshReader {
  public:
   // target: opened for this reader alone (TargetFile::reopen_past_cache), after what it is to see was written

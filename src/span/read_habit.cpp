@@ -7,7 +7,7 @@
 
 namespace pmio {
 
-constexpr uint64_t kSmall = 16 << 10;
+constexpr uint64_t kSmallRead = 16 << 10;
 constexpr uint64_t kMostSkipped = 4 * SharedReads::kStretchBytes;
 constexpr uint32_t kForward = 4;
 // A stretch takes as long as so many requests for a few bytes, about.
@@ -25,7 +25,7 @@ bool ReadHabit::suits_sharing(uint64_t offset, uint64_t bytes, bool sparse) {
   else if (skipped > 0)
     forward_++;
   if (sparse && bytes >= SharedReads::kStretchBytes / 2) return true;
-  if (bytes > kSmall || forward_ < kForward) return false;
+  if (bytes > kSmallRead || forward_ < kForward) return false;
   if (pause_ > 0) {
     pause_--;
     return false;

@@ -5,10 +5,9 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "span/fresh_reader.h"
 
 namespace pmio {
-
-constexpr size_t kPage = 4096;
 
 struct alignas(64) SharedReads::Stretch {
   pthread_mutex_t mutex;  // robust; guards what follows, but for the loads of atomic ones
@@ -28,7 +27,7 @@ struct SharedReads::Table {
 };
 
 static size_t head_bytes(size_t table, size_t stretch, uint32_t count) {
-  return (table + stretch * count + kPage - 1) / kPage * kPage;
+  return (table + stretch * count + kFetchUnit - 1) / kFetchUnit * kFetchUnit;
 }
 
 size_t SharedReads::memory_bytes(uint32_t stretches) {
