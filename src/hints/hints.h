@@ -21,7 +21,7 @@
 
 namespace pmio {
 
-// The one key whose value may have commas in MPICH_MPIIO_HINTS.
+// The one key whose value may have colons in MPICH_MPIIO_HINTS.
 inline constexpr std::string_view kConfigListKey = "cb_config_list";
 
 // independent, twophase: without a log, by an engine of pmio's own (docs/decisions/0030-modes.md).
