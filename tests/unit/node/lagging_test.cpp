@@ -8,6 +8,7 @@
 #include "base/file_descriptor.h"
 #include "support/node_fixture.h"
 #include "support/recover_all.h"
+#include "support/said.h"
 #include "support/target_writes.h"
 
 namespace pmio {
@@ -39,10 +40,7 @@ class Lagging : public testing::Test {
     options.files_lagging = &lagging;
     options.files_handed_on = &handed_on;
     options.logs_in_use = &logs_in_use;
-    options.say = [this](const std::string& text) {
-      const std::lock_guard lock(said_mutex);
-      said += text + "\n";
-    };
+    options.say = said.listener();
     auto job = Job::join(options);
     EXPECT_TRUE(job.ok()) << job.status().message();
     return std::move(job).value();
@@ -79,17 +77,13 @@ class Lagging : public testing::Test {
   void await_none_lags() const {
     while (lagging != 0) usleep(1000);
   }
-  void await_said(const std::string& text) {
-    for (;; usleep(1000)) {
-      const std::lock_guard lock(said_mutex);
-      if (said.find(text) != std::string::npos) return;
-    }
+  void await_said(const std::string& text) const {
+    while (!said.has(text)) usleep(1000);
   }
 
   Scratch scratch;
   std::atomic<uint64_t> lagging{0}, handed_on{0}, logs_in_use{0};
-  std::mutex said_mutex;
-  std::string said;
+  test::Said said;
   std::vector<std::unique_ptr<Job>> jobs;
 };
 
@@ -205,7 +199,7 @@ TEST_F(Lagging, AFailureIsSaidAndTriedAgain) {
     const test::FailingWrites full(ENOSPC);
     write_and_close("data", 'a');
     await_said("No space left on device, after its close");
-    EXPECT_NE(said.find(scratch.log_), std::string::npos);
+    EXPECT_TRUE(said.has(scratch.log_));
     EXPECT_EQ(lagging, kRanks);
   }
   await_none_lags();
@@ -232,7 +226,7 @@ TEST_F(Lagging, WhatTheEndOfTheJobCannotDrainIsRecovered) {
     const test::FailingWrites full(ENOSPC);
     write_and_close("data", 'a');
     jobs.clear();
-    EXPECT_NE(said.find("then run 'pmio recover'"), std::string::npos);
+    EXPECT_TRUE(said.has("then run 'pmio recover'"));
   }
   recover_all(scratch);
   EXPECT_EQ(contents(path_of("data")), all('a'));

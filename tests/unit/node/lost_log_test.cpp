@@ -1,11 +1,11 @@
 // Somebody removes the log directory, or what is in it, under a running job.
 #include <sys/wait.h>
 
-#include <mutex>
-#include <set>
+#include <algorithm>
 #include <thread>
 
 #include "support/node_fixture.h"
+#include "support/said.h"
 
 namespace pmio {
 namespace {
@@ -22,8 +22,7 @@ struct LostLog : testing::TestWithParam<How> {
   Scratch scratch{GetParam().on_disk};
   const std::string path = scratch.files_ + "/file";
   SharedLoss loss{};
-  std::mutex mutex;
-  std::multiset<std::string> said;
+  test::Said said;
   std::vector<Rank> ranks;
   uint64_t capacity = kCapacity;
 
@@ -39,10 +38,7 @@ struct LostLog : testing::TestWithParam<How> {
     options.index_bytes = scratch.index_bytes_;
     options.background = background;
     options.loss = &loss;
-    options.say = [this](const std::string& text) {
-      const std::lock_guard lock(mutex);
-      said.insert(text);
-    };
+    options.say = said.listener();
     auto job = Job::join(options);
     EXPECT_TRUE(job.ok()) << job.status().message();
     return std::move(job).value();
@@ -123,9 +119,10 @@ TEST_P(LostLog, WhatAllRanksHadLoggedComesIntoTheFile) {
   close();
   EXPECT_EQ(in_file(), std::string(50, 'a') + std::string(70, 'b') + std::string(5, 'c') +
                            std::string(10, 'd') + std::string(15, 'b'));
-  ASSERT_EQ(said.size(), 3u);  // by each process, of which one prints it
-  EXPECT_EQ(said.count(*said.begin()), 3u);
-  EXPECT_NE(said.begin()->find("was removed; what was logged is being written"), std::string::npos);
+  const std::vector<std::string> texts = said.texts();
+  ASSERT_EQ(texts.size(), 3u);  // by each process, of which one prints it
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), texts[0]), 3);
+  EXPECT_NE(texts[0].find("was removed; what was logged is being written"), std::string::npos);
 }
 
 TEST_P(LostLog, AnotherRankReadsWhatItHasNeverMapped) {

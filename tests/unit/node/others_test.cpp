@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "support/node_fixture.h"
+#include "support/said.h"
 
 namespace pmio {
 namespace {
@@ -20,7 +21,7 @@ class Others : public testing::Test {
     options.id = std::hash<std::string>()(scratch.log_);
     options.capacity_bytes = 4 << 20;
     options.background = false;
-    options.say = [this](const std::string& text) { said.push_back(text); };
+    options.say = said.listener();
     job = std::move(Job::join(options)).value();
     file = *job->open({path, false, {}});
   }
@@ -47,7 +48,7 @@ class Others : public testing::Test {
 
   Scratch scratch;
   std::string path;
-  std::vector<std::string> said;
+  test::Said said;
   std::unique_ptr<Job> job;
   std::shared_ptr<File> file;
 };
@@ -55,14 +56,14 @@ class Others : public testing::Test {
 TEST_F(Others, AreNoticedAndSaidOnce) {
   EXPECT_EQ(writes_of_a_round('a'), 1u);
   EXPECT_EQ(writes_of_a_round('b'), 1u);
-  EXPECT_TRUE(said.empty()) << said.front();
+  EXPECT_EQ(said.texts(), std::vector<std::string>());
   write_past(12, "gap");
   EXPECT_EQ(writes_of_a_round('c'), kPieces);
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find(path), std::string::npos);
+  ASSERT_EQ(said.texts().size(), 1u);
+  EXPECT_NE(said.texts()[0].find(path), std::string::npos);
   write_past(44, "gap");
   EXPECT_EQ(writes_of_a_round('d'), kPieces);
-  EXPECT_EQ(said.size(), 1u);
+  EXPECT_EQ(said.texts().size(), 1u);
   const auto bytes = contents(path);
   EXPECT_EQ(static_cast<char>(bytes[12]), 'g');
   EXPECT_EQ(static_cast<char>(bytes[44]), 'g');
@@ -73,15 +74,15 @@ TEST_F(Others, AreNoticedBetweenTheFirstWriteAndTheFirstRound) {
   write_pieces('a');
   write_past(kPieces * kApart, "more");
   EXPECT_EQ(writes_of_a_round('b'), kPieces);
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find(std::to_string(kPieces * kApart + 4)), std::string::npos) << said[0];
+  ASSERT_EQ(said.texts().size(), 1u);
+  EXPECT_NE(said.texts()[0].find(std::to_string(kPieces * kApart + 4)), std::string::npos) << said.texts()[0];
 }
 
 // Before the job writes it, anybody may.
 TEST_F(Others, AreNoneBeforeTheFirstWrite) {
   write_past(12, "gap");
   EXPECT_EQ(writes_of_a_round('a'), 1u);
-  EXPECT_TRUE(said.empty()) << said.front();
+  EXPECT_EQ(said.texts(), std::vector<std::string>());
 }
 
 // A call that was handed on wrote it, or changed its size.
@@ -94,7 +95,7 @@ TEST_F(Others, AreNotTheJobItself) {
   EXPECT_EQ(writes_of_a_round('c'), kPieces);
   write_past(12, "gap");
   EXPECT_EQ(writes_of_a_round('d'), kPieces);
-  EXPECT_TRUE(said.empty()) << said.front();
+  EXPECT_EQ(said.texts(), std::vector<std::string>());
 }
 
 }  // namespace
