@@ -9,10 +9,12 @@
 
 namespace pmio {
 
-// A lock that waits for its mutex only if it is told to; else it may not hold it.
+// Waits for the mutex only if it is told to. False: it is not held.
 template <class AnyMutex>
-std::unique_lock<AnyMutex> lock_or_try(AnyMutex& mutex, bool waits) {
-  return waits ? std::unique_lock(mutex) : std::unique_lock(mutex, std::try_to_lock);
+bool lock_or_try(AnyMutex& mutex, bool waits) PMIO_TRY_ACQUIRE(true, mutex) PMIO_NO_THREAD_SAFETY_ANALYSIS {
+  if (!waits) return mutex.try_lock();
+  mutex.lock();
+  return true;
 }
 
 class PMIO_CAPABILITY("mutex") Mutex {

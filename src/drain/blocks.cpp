@@ -61,7 +61,7 @@ void copy_blocks(const Vector& v, const std::byte* data, const Interval& range, 
     if (count == 1)
       copy_bytes(out + (begin - a), from, end - begin);
     else
-      scatter_blocks(out + (begin - a), from, v.block_length, static_cast<uint64_t>(v.stride), count);
+      scatter_blocks(out + (begin - a), from, v.block_length, v.stride, count);
   });
 }
 

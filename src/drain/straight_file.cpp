@@ -29,11 +29,8 @@ Status write_pieces(TargetFile& target, PatternCursor& file, const std::byte* da
 void scatter(PatternCursor& memory, std::byte* buffer, const std::byte* from, uint64_t bytes) {
   while (bytes > 0) {
     const Vector to = memory.next(bytes);
-    with_block_length(to.block_length, [&](auto block) {
-      std::byte* at = buffer + to.offset;
-      for (uint64_t i = 0; i < to.count; ++i, from += block())
-        std::memcpy(at + static_cast<int64_t>(i) * to.stride, from, block());
-    });
+    scatter_blocks(buffer + to.offset, from, to.block_length, to.stride, to.count);
+    from += to.bytes();
     bytes -= to.bytes();
   }
 }
@@ -103,8 +100,48 @@ Status read_pieces(TargetFile& target, PatternCursor& file, std::byte* data, uin
   return {};
 }
 
-Status read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory, std::byte* buffer,
-                 uint64_t bytes, uint64_t* got) {
+// What another object for the same file has counted.
+void add(IoCounters& to, const IoCounters& from) {
+  const auto take = [](std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& more) {
+    sum.fetch_add(more.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  };
+  for (size_t i = 0; i < std::size(from.reads); i++) take(to.reads[i], from.reads[i]);
+  take(to.read_bytes, from.read_bytes);
+  take(to.read_ns, from.read_ns);
+}
+
+}  // namespace
+
+Status StraightFile::write_to(TargetFile& target, PatternCursor& file, PatternCursor& memory,
+                              const std::byte* buffer, uint64_t bytes) {
+  std::vector<std::byte> stage;
+  const auto send = [&] {
+    Status status = write_pieces(target, file, stage.data(), stage.size());
+    stage.clear();
+    return status;
+  };
+  for (uint64_t left = bytes; left > 0;) {
+    PatternCursor ahead = memory;
+    Vector piece = ahead.next(left);
+    if (is_straight(piece, left)) {
+      PMIO_TRY(send());
+      PMIO_TRY(write_pieces(target, file, buffer + piece.offset, piece.block_length));
+      memory = ahead;
+    } else {
+      stage.reserve(std::min(bytes, kStageBytes));
+      piece = memory.next(std::min(left, kStageBytes - stage.size()));
+      stage.resize(stage.size() + piece.bytes());
+      gather_blocks(stage.data() + stage.size() - piece.bytes(), buffer + piece.offset, piece.block_length,
+                    piece.stride, piece.count);
+      if (stage.size() == kStageBytes) PMIO_TRY(send());
+    }
+    left -= piece.bytes();
+  }
+  return send();
+}
+
+Status StraightFile::read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory,
+                               std::byte* buffer, uint64_t bytes, uint64_t* got) {
   *got = 0;
   std::vector<std::byte> stage;
   while (*got < bytes) {
@@ -127,44 +164,9 @@ Status read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory,
   return {};
 }
 
-// What another object for the same file has counted.
-void add(IoCounters& to, const IoCounters& from) {
-  const auto take = [](std::atomic<uint64_t>& sum, const std::atomic<uint64_t>& more) {
-    sum.fetch_add(more.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  };
-  for (size_t i = 0; i < std::size(from.reads); i++) take(to.reads[i], from.reads[i]);
-  take(to.read_bytes, from.read_bytes);
-  take(to.read_ns, from.read_ns);
-}
-
-}  // namespace
-
 Status StraightFile::write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
                            uint64_t bytes) {
-  std::vector<std::byte> stage;
-  const auto send = [&] {
-    Status status = write_pieces(*target_, file, stage.data(), stage.size());
-    stage.clear();
-    return status;
-  };
-  for (uint64_t left = bytes; left > 0;) {
-    PatternCursor ahead = memory;
-    Vector piece = ahead.next(left);
-    if (is_straight(piece, left)) {
-      PMIO_TRY(send());
-      PMIO_TRY(write_pieces(*target_, file, buffer + piece.offset, piece.block_length));
-      memory = ahead;
-    } else {
-      stage.reserve(std::min(bytes, kStageBytes));
-      piece = memory.next(std::min(left, kStageBytes - stage.size()));
-      stage.resize(stage.size() + piece.bytes());
-      gather_blocks(stage.data() + stage.size() - piece.bytes(), buffer + piece.offset, piece.block_length,
-                    piece.stride, piece.count);
-      if (stage.size() == kStageBytes) PMIO_TRY(send());
-    }
-    left -= piece.bytes();
-  }
-  PMIO_TRY(send());
+  PMIO_TRY(write_to(*target_, file, memory, buffer, bytes));
   return sharing_ == Sharing::nodes ? target_->sync() : Status();
 }
 

@@ -28,6 +28,12 @@ class StraightFile {
 
   TargetFile& target() { return *target_; }
 
+  // Write and read, of any target on one node.
+  static Status write_to(TargetFile& target, PatternCursor& file, PatternCursor& memory,
+                         const std::byte* buffer, uint64_t bytes);
+  static Status read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory, std::byte* buffer,
+                          uint64_t bytes, uint64_t* got);
+
   // Writes the next `bytes` of the memory cursor's stream, as the next `bytes` of the file cursor's, whose
   // pieces ascend. After an error some of them may be written.
   Status write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);

@@ -41,9 +41,10 @@ inline void gather_blocks(std::byte* __restrict to, const std::byte* __restrict 
 
 // The other way round.
 inline void scatter_blocks(std::byte* __restrict to, const std::byte* __restrict from, uint64_t length,
-                           uint64_t stride, uint64_t count) {
+                           int64_t stride, uint64_t count) {
   with_block_length(length, [&](auto block) {
-    for (uint64_t i = 0; i < count; ++i) std::memcpy(to + i * stride, from + i * block(), block());
+    for (uint64_t i = 0; i < count; ++i)
+      std::memcpy(to + static_cast<int64_t>(i) * stride, from + i * block(), block());
   });
 }
 

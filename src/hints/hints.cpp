@@ -13,25 +13,15 @@
 #include <initializer_list>
 #include <optional>
 
-#include "hints/cb_config_list.h"
+#include "hints/buffering_hints.h"
 #include "hints/site_file.h"
+#include "hints/values.h"
 #include "medium/default_directory.h"
 
 namespace pmio {
 namespace {
 
 constexpr std::string_view kPrefix = "pmio_";
-
-Status bad_value(std::string_view key, std::string_view value, const char* expected) {
-  return {Code::invalid, "hint " + std::string(key) + ": '" + std::string(value) + "' is not " + expected};
-}
-
-Status set_bytes(uint64_t& into, std::string_view key, std::string_view value) {
-  const Result<uint64_t> bytes = parse_bytes(value);
-  if (!bytes.ok()) return bad_value(key, value, "a size such as 67108864, 64M or 1GiB");
-  into = bytes.value();
-  return {};
-}
 
 bool is_one_of(std::string_view value, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), value) != words.end();
@@ -150,76 +140,6 @@ Status set_direct_from(Hints& hints, std::string_view key, std::string_view valu
   return {};
 }
 
-Status set_striping_factor(Hints& hints, std::string_view key, std::string_view value) {
-  uint64_t servers = 0;
-  PMIO_TRY(set_bytes(servers, key, value));
-  if (servers > UINT32_MAX) return bad_value(key, value, "a number of servers");
-  hints.layout.striping_factor = static_cast<uint32_t>(servers);
-  return {};
-}
-
-Status set_buffering(Buffering& into, std::string_view key, std::string_view value) {
-  if (value == "enable")
-    into = Buffering::enable;
-  else if (value == "disable")
-    into = Buffering::disable;
-  else if (value == "automatic")
-    into = Buffering::automatic;
-  else
-    return bad_value(key, value, "enable, disable or automatic");
-  return {};
-}
-
-const char* buffering_name(Buffering buffering) {
-  switch (buffering) {
-    case Buffering::enable:
-      return "enable";
-    case Buffering::disable:
-      return "disable";
-    case Buffering::automatic:
-      break;
-  }
-  return "automatic";
-}
-
-Status set_alignment(Hints& hints, std::string_view key, std::string_view value) {
-  if (value != "0" && value != "1" && value != "2") return bad_value(key, value, "0, 1 or 2");
-  hints.buffering.alignment = static_cast<Alignment>(value.front() - '0');
-  return {};
-}
-
-Status set_memory(std::string_view key, std::string_view value) {
-  if (value == "dram") return {};
-  if (value == "pmem")
-    return {Code::unsupported, "hint pmio_cb_memory: 'pmem' is not available in this version; dram is used"};
-  return bad_value(key, value, "dram");
-}
-
-Status set_aggregators(Hints& hints, std::string_view key, std::string_view value) {
-  uint64_t ranks = 0;
-  PMIO_TRY(set_bytes(ranks, key, value));
-  if (ranks > UINT32_MAX) return bad_value(key, value, "a number of ranks");
-  hints.buffering.aggregators = static_cast<uint32_t>(ranks);
-  return {};
-}
-
-Status set_config_list(Hints& hints, std::string_view value) {
-  const auto list = parse_cb_config_list(value);
-  if (!list.ok()) return list.status();
-  hints.buffering.config_list = value;
-  return {};
-}
-
-// Those of collective buffering that are not pmio's own. Nothing: it is none.
-std::optional<Status> set_buffering_hint(Hints& hints, std::string_view key, std::string_view value) {
-  if (key == "romio_cb_write") return set_buffering(hints.buffering.writes, key, value);
-  if (key == "romio_cb_read") return set_buffering(hints.buffering.reads, key, value);
-  if (key == "cb_buffer_size") return set_bytes(hints.buffering.buffer_bytes, key, value);
-  if (key == "cb_nodes") return set_aggregators(hints, key, value);
-  if (key == kConfigListKey) return set_config_list(hints, value);
-  return std::nullopt;
-}
-
 const std::array<std::string_view, 15> kKeys{
     "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
     "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
@@ -258,10 +178,30 @@ std::string program_file() {
 
 }  // namespace
 
+Status bad_value(std::string_view key, std::string_view value, const char* expected) {
+  return {Code::invalid, "hint " + std::string(key) + ": '" + std::string(value) + "' is not " + expected};
+}
+
+Status set_bytes(uint64_t& into, std::string_view key, std::string_view value) {
+  const Result<uint64_t> bytes = parse_bytes(value);
+  if (!bytes.ok()) return bad_value(key, value, "a size such as 67108864, 64M or 1GiB");
+  into = bytes.value();
+  return {};
+}
+
+Status set_count(uint32_t& into, std::string_view key, std::string_view value, const char* what) {
+  uint64_t count = 0;
+  PMIO_TRY(set_bytes(count, key, value));
+  if (count > UINT32_MAX) return bad_value(key, value, what);
+  into = static_cast<uint32_t>(count);
+  return {};
+}
+
 Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "striping_unit") return set_bytes(hints.layout.striping_unit, key, value);
-  if (key == "striping_factor") return set_striping_factor(hints, key, value);
-  if (std::optional<Status> set = set_buffering_hint(hints, key, value)) return *std::move(set);
+  if (key == "striping_factor")
+    return set_count(hints.layout.striping_factor, key, value, "a number of servers");
+  if (std::optional<Status> set = set_buffering_hint(hints.buffering, key, value)) return *std::move(set);
   if (key.substr(0, kPrefix.size()) != kPrefix) return {};
   if (key == "pmio_dir") return set_directory(hints, key, value);
   if (key == "pmio_interface") {
@@ -278,8 +218,6 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_max_age") return set_max_age(hints, key, value);
   if (key == "pmio_close") return set_close(hints, key, value);
   if (key == "pmio_direct_from") return set_direct_from(hints, key, value);
-  if (key == "pmio_cb_align") return set_alignment(hints, key, value);
-  if (key == "pmio_cb_memory") return set_memory(key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
@@ -361,15 +299,6 @@ std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::s
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},
           {"pmio_interface", hints.interface}};
-}
-
-std::vector<HintPair> buffering_in_force(const TwoPhaseOptions& options) {
-  return {{"romio_cb_write", buffering_name(options.writes)},
-          {"romio_cb_read", buffering_name(options.reads)},
-          {"cb_buffer_size", std::to_string(options.buffer_bytes)},
-          {"cb_nodes", std::to_string(options.aggregators.size())},
-          {"pmio_cb_align", std::to_string(static_cast<int>(options.alignment))},
-          {"pmio_cb_memory", "dram"}};
 }
 
 Result<uint64_t> parse_bytes(std::string_view text) {

@@ -84,11 +84,21 @@ struct Drained {
 };
 
 // Collective: nobody drains before everybody has come, and nobody returns before everybody has drained.
-Drained drain_all_ranks(Handle& handle) {
+template <class Drain>
+Drained drain_all_ranks(Handle& handle, const Drain& drain) {
   handle.team.barrier();
-  Status here = handle.engine().drain(handle);
+  Status here = drain();
   const int worst = handle.team.worst(error_class(here));
   return {std::move(here), worst};
+}
+
+Drained drain_all_ranks(Handle& handle) {
+  return drain_all_ranks(handle, [&handle] { return handle.engine().drain(handle); });
+}
+
+int raise_for_all(Handle& handle, const Drained& drained) {
+  if (!drained.here.ok()) return raise_error(handle, drained.here);
+  return raise_code(handle, drained.worst);
 }
 
 }  // namespace
@@ -113,10 +123,18 @@ int step_aside(Handle& handle, const char* reason) {
   return raise_code(handle, code);
 }
 
-int drain_together(Handle& handle) {
-  const Drained drained = drain_all_ranks(handle);
-  if (!drained.here.ok()) return raise_error(handle, drained.here);
-  return raise_code(handle, drained.worst);
+int drain_together(Handle& handle) { return raise_for_all(handle, drain_all_ranks(handle)); }
+
+int drain_together_before_straight_call(Handle& handle) {
+  return raise_for_all(
+      handle, drain_all_ranks(handle, [&handle] { return drain_before_straight_call(handle, true); }));
+}
+
+void note_truncation(Handle& handle) {
+  const std::shared_ptr<File> file = logged_file(handle);
+  if (!file) return;
+  file->changes().truncated();
+  file->changes().forget_cache();
 }
 
 Status drain_before_straight_call(Handle& handle, bool will_write) {

@@ -29,6 +29,13 @@ Outcome drain_before_library_call(Handle& handle, bool will_write, bool collecti
 // The same before a call of a handle that goes straight to the file.
 Status drain_before_straight_call(Handle& handle, bool will_write);
 
+// Collective: drain_before_straight_call of all ranks, before one that writes. As drain_together.
+int drain_together_before_straight_call(Handle& handle);
+
+// The size of the file of a handle that does not log has been set: what ranks have logged meanwhile may have
+// been drained and cut off. Local.
+void note_truncation(Handle& handle);
+
 // The file of a handle that does not log, if some rank has logged to it; else null.
 std::shared_ptr<File> logged_file(Handle& handle);
 

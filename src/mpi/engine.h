@@ -42,7 +42,7 @@ class Engine {
   virtual int close(Handle& handle) = 0;
 
   // Local.
-  virtual Outcome get_size(Handle& handle, MPI_Offset* size) = 0;
+  virtual Outcome get_size(Handle& handle, MPI_Offset* size);
   // The same, of a handle that the library does not have.
   virtual Result<uint64_t> size_bytes(Handle& handle) = 0;
   // What this rank has written survives what the log's medium survives.

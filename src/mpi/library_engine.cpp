@@ -25,11 +25,7 @@ Moved LibraryEngine::transfer(Handle& handle, const Transfer& transfer, Completi
 Outcome LibraryEngine::set_size(Handle& handle, MPI_Offset size) {
   (void)drain_before_library_call(handle, true, true);
   const int code = next_functions.File_set_size.next()(handle.real, size);
-  // What ranks have logged meanwhile may have been drained and cut off.
-  if (const std::shared_ptr<File> file = logged_file(handle)) {
-    file->changes().truncated();
-    file->changes().forget_cache();
-  }
+  note_truncation(handle);
   return after_library_call(handle, code);
 }
 

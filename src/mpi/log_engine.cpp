@@ -123,7 +123,6 @@ class LogEngine final : public Engine {
   Outcome preallocate(Handle& handle, MPI_Offset size) override;
   Outcome sync(Handle& handle) override;
   int close(Handle& handle) override { return close_log(handle); }
-  Outcome get_size(Handle& handle, MPI_Offset* size) override;
   Result<uint64_t> size_bytes(Handle& handle) override { return handle.file->size_bytes(); }
   Status persist(Handle& handle) override { return handle.file->persist(); }
   Status drain(Handle& handle) override { return handle.file->drain(); }
@@ -164,14 +163,6 @@ Outcome LogEngine::sync(Handle& handle) {
   if (status.ok()) status = handle.file->take_error();
   if (!status.ok()) return raise_error(handle, status);
   return std::nullopt;
-}
-
-Outcome LogEngine::get_size(Handle& handle, MPI_Offset* size) {
-  if (size == nullptr) return std::nullopt;
-  const Result<uint64_t> bytes = handle.file->size_bytes();
-  if (!bytes.ok()) return raise_error(handle, bytes.status());
-  *size = static_cast<MPI_Offset>(bytes.value());
-  return MPI_SUCCESS;
 }
 
 constinit LogEngine the_log_engine;

@@ -13,10 +13,10 @@ namespace pmio {
 
 inline constexpr uint64_t kStageBytes = 4 << 20;
 
-// A cursor of bytes that lie one behind the other.
-inline PatternCursor staged_bytes() {
+// Of bytes that lie one behind the other.
+inline const Pattern& byte_stream() {
   static const Pattern& stream = *new Pattern(Pattern::bytes(1));
-  return {stream, 0, 0};
+  return stream;
 }
 
 // Has all bytes of the memory written, by write(cursor, buffer, bytes, goes_on): more follow.
@@ -27,7 +27,7 @@ Status write_staged(const Memory& memory, const Write& write) {
   for (uint64_t left = memory.bytes(), bytes = 0; left > 0; left -= bytes) {
     bytes = std::min(left, kStageBytes);
     PMIO_TRY(memory.fetch(from, stage.get(), bytes));
-    PatternCursor staged = staged_bytes();
+    PatternCursor staged(byte_stream(), 0, 0);
     PMIO_TRY(write(staged, stage.get(), bytes, left > bytes));
   }
   return {};
@@ -42,7 +42,7 @@ Status read_staged(const Memory& memory, const Read& read, uint64_t* done) {
   for (*done = 0; *done < memory.bytes();) {
     const uint64_t bytes = std::min(memory.bytes() - *done, kStageBytes);
     uint64_t got = 0;
-    PatternCursor staged = staged_bytes();
+    PatternCursor staged(byte_stream(), 0, 0);
     PMIO_TRY(read(staged, stage.get(), bytes, &got));
     PMIO_TRY(memory.store(to, stage.get(), got));
     *done += got;

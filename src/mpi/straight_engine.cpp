@@ -71,25 +71,16 @@ Outcome StraightEngine::hand_on(Handle& handle, const Transfer& transfer) {
 Outcome StraightEngine::set_size(Handle& handle, MPI_Offset size) {
   if (size < 0 || !handle.can_write()) return std::nullopt;
   // Nobody cuts off what another rank is still writing, and none writes before it is cut off.
-  handle.team.barrier();
-  const Status drained = drain_before_straight_call(handle, true);
-  if (const int worst = handle.team.worst(error_class(drained)); worst != MPI_SUCCESS)
-    return drained.ok() ? raise_code(handle, worst) : raise_error(handle, drained);
+  if (const int code = drain_together_before_straight_call(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
-  if (const std::shared_ptr<File> file = logged_file(handle)) {
-    file->changes().truncated();
-    file->changes().forget_cache();
-  }
+  note_truncation(handle);
   handle.team.barrier();
   return code;
 }
 
 Outcome StraightEngine::preallocate(Handle& handle, MPI_Offset size) {
   if (is_wrong_preallocation(handle, size)) return std::nullopt;
-  handle.team.barrier();
-  const Status drained = drain_before_straight_call(handle, true);
-  if (const int worst = handle.team.worst(error_class(drained)); worst != MPI_SUCCESS)
-    return drained.ok() ? raise_code(handle, worst) : raise_error(handle, drained);
+  if (const int code = drain_together_before_straight_call(handle); code != MPI_SUCCESS) return code;
   const Room room = make_room(handle, static_cast<uint64_t>(size));
   if (!room.made) return room.outcome;
   handle.team.barrier();
@@ -109,14 +100,6 @@ Result<uint64_t> StraightEngine::size_bytes(Handle& handle) {
   const Status drained = drain_before_straight_call(handle, false);
   if (!drained.ok()) return drained;
   return handle.straight->size_bytes();
-}
-
-Outcome StraightEngine::get_size(Handle& handle, MPI_Offset* size) {
-  if (size == nullptr) return std::nullopt;
-  const Result<uint64_t> bytes = size_bytes(handle);
-  if (!bytes.ok()) return raise_error(handle, bytes.status());
-  *size = static_cast<MPI_Offset>(bytes.value());
-  return MPI_SUCCESS;
 }
 
 Status StraightEngine::persist(Handle& handle) { return handle.straight->sync(); }

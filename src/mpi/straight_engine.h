@@ -18,7 +18,6 @@ class StraightEngine : public Engine {
   Outcome preallocate(Handle& handle, MPI_Offset size) override;
   Outcome sync(Handle& handle) override;
   int close(Handle& handle) override;
-  Outcome get_size(Handle& handle, MPI_Offset* size) override;
   Result<uint64_t> size_bytes(Handle& handle) override;
   Status persist(Handle& handle) override;
   Status drain(Handle& /*handle*/) override { return {}; }

@@ -5,6 +5,7 @@
 
 #include "mpi/aside.h"
 #include "mpi/process.h"
+#include "mpi/staged.h"
 #include "mpi/straight_engine.h"
 
 namespace pmio {
@@ -27,8 +28,7 @@ class InHostMemory {
     return copy_ ? memory_.store(to, copy_.get(), got) : Status();
   }
   void give_to(TwoPhaseRequest& request) const {
-    static const Pattern& stream = *new Pattern(Pattern::bytes(1));
-    request.memory = copy_ ? &stream : &memory_.pattern();
+    request.memory = copy_ ? &byte_stream() : &memory_.pattern();
     request.base = copy_ ? copy_.get() : memory_.base();
   }
 
@@ -165,7 +165,5 @@ Moved TwoPhaseEngine::end_split(Handle& handle) {
 }  // namespace
 
 Engine& two_phase_engine() { return the_two_phase_engine; }
-
-Moved Engine::end_split(Handle& handle) { return {raise_code(handle, MPI_ERR_IO)}; }
 
 }  // namespace pmio

@@ -181,11 +181,11 @@ Status Appender::sync_segments() {
 }
 
 void Appender::add_up(bool waits) {
-  const auto lock = lock_or_try(mutex, waits);
-  if (!lock) return;
-  Counters& all = file_.job->member->counters();
+  if (!lock_or_try(mutex, waits)) return;
   const Tally tally = std::exchange(tally_, {});
   const Calls past_log = std::exchange(past_log_, {});
+  mutex.unlock();
+  Counters& all = file_.job->member->counters();
   count(all.append_calls, tally.calls);
   count(all.append_bytes, tally.bytes);
   count(all.append_records, tally.records);

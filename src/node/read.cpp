@@ -253,10 +253,7 @@ Status LogReader::read(PatternCursor& file, PatternCursor& memory, std::byte* bu
 }
 
 void LogReader::add_up(bool waits) {
-  if (waits)
-    mutex_.lock();
-  else if (!mutex_.try_lock())
-    return;
+  if (!lock_or_try(mutex_, waits)) return;
   const Tally tally = std::exchange(tally_, {});
   mutex_.unlock();
   Counters& all = file_.job->member->counters();

@@ -22,8 +22,7 @@ namespace pmio {
 class SharedReads {
  public:
   static constexpr uint64_t kStretchBytes = 256 << 10;
-  static constexpr uint64_t kMostAgeNs =
-      1'000'000'000;  // plain clients of file systems look again after that
+  static constexpr uint64_t kMostAgeNs = 1'000'000'000;  // plain clients of file systems look again then
 
   // How often the file may have been changed: by other nodes, and by ranks of this node past the log.
   struct Epoch {

@@ -26,8 +26,4 @@ CallResult finish_call(TwoPhaseParts& parts, const CallResult& own);
 Status status_for(TwoPhaseParts& parts, const Stream& stream, const CallResult& result,
                   const Status& own_error);
 
-// A rank's access to its own bytes, without the others.
-Status write_alone(TwoPhaseParts& parts, const Stream& stream);
-Status read_alone(TwoPhaseParts& parts, const Stream& stream, uint64_t* got);
-
 }  // namespace pmio

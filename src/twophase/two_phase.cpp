@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drain/straight_file.h"
 #include "twophase/parts.h"
 #include "twophase/read_call.h"
 #include "twophase/write_call.h"
@@ -46,6 +47,9 @@ class Engine final : public TwoPhase {
 
  private:
   bool have_memory();
+  // A rank's access to its own bytes, without the others.
+  Status write_alone(const Stream& stream);
+  Status read_alone(const Stream& stream, uint64_t* got);
 
   TwoPhaseParts parts_;
   bool asked_for_memory_ = false;
@@ -61,18 +65,33 @@ bool Engine::have_memory() {
   return memory.ok();
 }
 
+Status Engine::write_alone(const Stream& stream) {
+  const TwoPhaseRequest& request = stream.request();
+  if (request.bytes == 0) return {};
+  PatternCursor to = stream.file_cursor(0), from = stream.memory_cursor(0);
+  return StraightFile::write_to(parts_.file, to, from, request.base, request.bytes);
+}
+
+Status Engine::read_alone(const Stream& stream, uint64_t* got) {
+  const TwoPhaseRequest& request = stream.request();
+  *got = 0;
+  if (request.bytes == 0) return {};
+  PatternCursor from = stream.file_cursor(0), to = stream.memory_cursor(0);
+  return StraightFile::read_from(parts_.file, from, to, request.base, request.bytes, got);
+}
+
 Status Engine::write(const TwoPhaseRequest& request) {
   const Stream stream(request);
   ++parts_.counters.calls;
   parts_.counters.bytes += request.bytes;
   // Without shared memory there is nothing to wait with either.
-  if (!have_memory()) return write_alone(parts_, stream);
+  if (!have_memory()) return write_alone(stream);
   const CallPlan plan = plan_call(parts_, stream, true);
   if (!plan.status.ok()) return plan.status;
   if (plan.exchange) return WriteCall(parts_, plan, stream).run();
   if (plan.bytes == 0) return {};
   ++parts_.counters.independent_calls;
-  Status status = write_alone(parts_, stream);
+  Status status = write_alone(stream);
   (void)finish_call(parts_, {});
   return status;
 }
@@ -81,7 +100,7 @@ Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
   const Stream stream(request);
   *got = 0;
   ++parts_.counters.calls;
-  if (!have_memory()) return read_alone(parts_, stream, got);
+  if (!have_memory()) return read_alone(stream, got);
   const CallPlan plan = plan_call(parts_, stream, false);
   if (!plan.status.ok()) return plan.status;
   Status status;
@@ -89,7 +108,7 @@ Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
     status = ReadCall(parts_, plan, stream).run(got);
   } else if (plan.bytes > 0) {
     ++parts_.counters.independent_calls;
-    status = read_alone(parts_, stream, got);
+    status = read_alone(stream, got);
   }
   parts_.counters.bytes += *got;
   return status;

@@ -16,7 +16,6 @@ bool is_ascending(const Pattern& pattern) {
   return true;
 }
 
-// Whether no tile begins before the end of the one before it. Tiles are ascending.
 bool size_is_countable(const std::vector<Vector>& parts) {
   uint64_t size = 0;
   for (const Vector& part : parts) {
