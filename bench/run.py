@@ -9,7 +9,7 @@ Cold it maps a new file and populates its pages ahead of the copy, 2 MiB at once
 clock and takes a CRC-32C per call, as any log must that orders its records and detects torn ones. A contestant
 that is too slow for the whole amount writes less; the table says so, and rates are compared. Every run checks
 every byte. Before each run as much memory as it needs is touched and freed.
-pmio also takes part without a log, by pmio_mode=twophase and independent.
+pmio also takes part without a log, by pmio_mode=twophase, with pmio_cb_memory=dram and pmem, and independent.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """

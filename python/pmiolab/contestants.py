@@ -25,8 +25,12 @@ CONTESTANTS = {
     },
     "openmpi": {"pmio": [], "ompio": [], "independent": ["--independent"]},
 }
-# pmio without a log: the hint pmio_mode.
-MODES = {"pmio twophase": "twophase", "pmio independent": "independent"}
+# pmio without a log. naive-pm: the collective buffers in the log's medium, the PMIO paper's baseline.
+MODES = {
+    "pmio twophase": {"PMIO_MODE": "twophase"},
+    "pmio naive-pm": {"PMIO_MODE": "twophase", "PMIO_CB_MEMORY": "pmem"},
+    "pmio independent": {"PMIO_MODE": "independent"},
+}
 # What the machine can do at best: no MPI-IO.
 LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
@@ -60,7 +64,7 @@ def run(build: Path, mpi: Mpi, contestant: str, arguments: Iterable[object], ran
         words += [*arguments, *(["--warm"] if warm else []), *(CONTESTANTS[mpi.family] | LIMITS).get(contestant, [])]
         words += [logs] if contestant in LIMITS else []
         settings = {"PMIO_DIR": logs, **settings} if pmio else {}
-        settings |= {"PMIO_MODE": MODES[contestant]} if contestant in MODES else {}
+        settings |= MODES.get(contestant, {})
         [times] = mpi_jobs.measure(mpi, RANKS, words, name=f"{contestant}, {name}", settings=settings,
                                    preload=preload, timeout=timeout)  # fmt: skip
     return times

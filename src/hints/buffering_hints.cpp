@@ -36,11 +36,10 @@ Status set_alignment(Alignment& into, std::string_view key, std::string_view val
   return {};
 }
 
-Status set_memory(std::string_view key, std::string_view value) {
-  if (value == "dram") return {};
-  if (value == "pmem")
-    return {Code::unsupported, "hint pmio_cb_memory: 'pmem' is not available in this version; dram is used"};
-  return bad_value(key, value, "dram");
+Status set_memory(BufferMemory& into, std::string_view key, std::string_view value) {
+  if (value != "dram" && value != "pmem") return bad_value(key, value, "dram or pmem");
+  into = value == "pmem" ? BufferMemory::pmem : BufferMemory::dram;
+  return {};
 }
 
 Status set_config_list(std::string& into, std::string_view value) {
@@ -60,7 +59,7 @@ std::optional<Status> set_buffering_hint(BufferingHints& hints, std::string_view
   if (key == "cb_nodes") return set_count(hints.aggregators, key, value, "a number of ranks");
   if (key == kConfigListKey) return set_config_list(hints.config_list, value);
   if (key == "pmio_cb_align") return set_alignment(hints.alignment, key, value);
-  if (key == "pmio_cb_memory") return set_memory(key, value);
+  if (key == "pmio_cb_memory") return set_memory(hints.memory, key, value);
   return std::nullopt;
 }
 
@@ -70,7 +69,7 @@ std::vector<HintPair> buffering_in_force(const TwoPhaseOptions& options) {
           {"cb_buffer_size", std::to_string(options.buffer_bytes)},
           {"cb_nodes", std::to_string(options.aggregators.size())},
           {"pmio_cb_align", std::to_string(static_cast<int>(options.alignment))},
-          {"pmio_cb_memory", "dram"}};
+          {"pmio_cb_memory", options.memory == BufferMemory::pmem ? "pmem" : "dram"}};
 }
 
 }  // namespace pmio

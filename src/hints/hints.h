@@ -36,6 +36,7 @@ struct BufferingHints {
   uint32_t aggregators = 0;                                               // cb_nodes; 0: chosen
   std::string config_list;                                                // cb_config_list; empty: any rank
   Alignment alignment = TwoPhaseOptions().alignment;                      // pmio_cb_align
+  BufferMemory memory = TwoPhaseOptions().memory;                         // pmio_cb_memory
   bool operator==(const BufferingHints&) const = default;
 };
 

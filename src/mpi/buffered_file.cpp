@@ -66,6 +66,7 @@ TwoPhaseOptions options_of(const Handle& handle, const std::vector<Place>& place
   options.writes = hints.writes;
   options.reads = hints.reads;
   options.buffer_bytes = hints.buffer_bytes;
+  options.memory = hints.memory;
   options.aggregators = aggregators_of(hints, places, members, options.layout);
   if (handle.hints.layout.striping_unit >= kSmallestStripe)
     options.stripe_bytes = handle.hints.layout.striping_unit;
@@ -78,6 +79,7 @@ std::vector<uint64_t> words_of(const TwoPhaseOptions& options) {
                               static_cast<uint64_t>(options.reads),
                               options.buffer_bytes,
                               options.stripe_bytes,
+                              static_cast<uint64_t>(options.memory),
                               options.aggregators.size()};
   words.insert(words.end(), options.aggregators.begin(), options.aggregators.end());
   const std::vector<uint64_t> layout = pack(options.layout);
@@ -92,7 +94,8 @@ TwoPhaseOptions options_in(const std::vector<uint64_t>& words) {
   options.reads = static_cast<Buffering>(words[2]);
   options.buffer_bytes = words[3];
   options.stripe_bytes = words[4];
-  const auto first = words.begin() + 6, last = first + static_cast<int64_t>(words[5]);
+  options.memory = static_cast<BufferMemory>(words[5]);
+  const auto first = words.begin() + 7, last = first + static_cast<int64_t>(words[6]);
   options.aggregators.assign(first, last);
   if (auto layout = unpack({&*last, static_cast<size_t>(words.end() - last)}))
     options.layout = std::move(*layout);
@@ -118,10 +121,20 @@ std::unique_ptr<BufferedFile> BufferedFile::make(const Handle& handle, const Ope
   Members members = members_of(places, handle.rank);
   const TwoPhaseOptions options = agree(options_of(handle, places, members), comm);
   std::string name = job_name(Process::instance().id()) + "-" + std::to_string(handle.number);
-  std::unique_ptr<BufferedFile> file(
-      new BufferedFile(std::make_unique<MpiCollective>(std::move(members), comm, std::move(name))));
+  const bool in_log = options.memory == BufferMemory::pmem;
+  std::string directory = in_log ? Process::instance().log_directory(handle.hints) : std::string();
+  std::unique_ptr<BufferedFile> file(new BufferedFile(
+      std::make_unique<MpiCollective>(std::move(members), comm, std::move(name), std::move(directory))));
   file->engine_ = TwoPhase::make(*file->ranks_, handle.straight->target(), options);
+  // Now, so that MPI_File_get_info tells where it is.
+  if (in_log) (void)file->engine_->take_memory();
   return file;
+}
+
+TwoPhaseOptions BufferedFile::options_in_force() const {
+  TwoPhaseOptions options = engine_->options();
+  options.memory = ranks_->is_in_log() ? BufferMemory::pmem : BufferMemory::dram;
+  return options;
 }
 
 }  // namespace pmio

@@ -19,6 +19,8 @@ class BufferedFile {
   static std::unique_ptr<BufferedFile> make(const Handle& handle, const Opening& ranks);
 
   TwoPhase& engine() { return *engine_; }
+  // After those that were wished.
+  TwoPhaseOptions options_in_force() const;
 
  private:
   explicit BufferedFile(std::unique_ptr<MpiCollective> ranks) : ranks_(std::move(ranks)) {}

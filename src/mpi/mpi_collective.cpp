@@ -10,7 +10,9 @@
 
 #include "base/file_descriptor.h"
 #include "base/memory_limits.h"
+#include "medium/medium.h"
 #include "mpi/agree.h"
+#include "mpi/errors.h"
 
 namespace pmio {
 namespace {
@@ -46,6 +48,48 @@ Shared open_shared(const std::string& name, uint64_t bytes) {
 
 }  // namespace
 
+// Where the memory of a node has a name for a while.
+class MpiCollective::Place {
+ public:
+  virtual ~Place() = default;
+  virtual Shared create(const std::string& name, uint64_t bytes) = 0;
+  virtual Shared open(const std::string& name, uint64_t bytes) = 0;
+  virtual void remove(const std::string& name) = 0;
+};
+
+class MpiCollective::MemoryPlace final : public Place {
+ public:
+  Shared create(const std::string& name, uint64_t bytes) override { return create_shared("/" + name, bytes); }
+  Shared open(const std::string& name, uint64_t bytes) override { return open_shared("/" + name, bytes); }
+  void remove(const std::string& name) override { shm_unlink(("/" + name).c_str()); }
+};
+
+// A medium keeps its regions away from the limits of the job's memory.
+class MpiCollective::LogPlace final : public Place {
+ public:
+  explicit LogPlace(const std::string& directory) : medium_(open_medium(directory, Durability::none)) {}
+  Shared create(const std::string& name, uint64_t bytes) override {
+    if (!medium_.ok()) return medium_.status();
+    return memory_of(medium_.value()->create(name, bytes, false), bytes);
+  }
+  Shared open(const std::string& name, uint64_t bytes) override {
+    if (!medium_.ok()) return medium_.status();
+    return memory_of(medium_.value()->open(name, false), bytes);
+  }
+  void remove(const std::string& name) override {
+    if (medium_.ok()) (void)medium_.value()->remove(name);
+  }
+
+ private:
+  static Shared memory_of(Result<std::unique_ptr<Region>> region, uint64_t bytes) {
+    if (!region.ok()) return region.status();
+    const std::shared_ptr<Region> held = std::move(region).value();
+    if (held->size_bytes() != bytes) return Status(Code::io, "a collective buffer has another size");
+    return std::shared_ptr<std::byte>(held, held->data());
+  }
+  Result<std::unique_ptr<Medium>> medium_;
+};
+
 MpiCollective::~MpiCollective() { mpi().Comm_free(&comm_); }
 
 bool MpiCollective::leads_node() const {
@@ -54,17 +98,39 @@ bool MpiCollective::leads_node() const {
   return static_cast<uint32_t>(first - nodes.begin()) == members().rank;
 }
 
-Shared MpiCollective::share(uint64_t bytes) {
-  const std::string name = "/pmio-buffer-" + name_ + "-" + std::to_string(shared_++);
+Shared MpiCollective::share_in(Place& place, uint64_t bytes, bool* all) {
+  const std::string name = "pmio-buffer-" + name_ + "-" + std::to_string(shared_++);
   Shared memory = Status(Code::io, "the other ranks of the node are not reached");
   const bool leads = leads_node();
-  if (leads) memory = create_shared(name, bytes);
+  if (leads) memory = place.create(name, bytes);
   // From here on it is there, or will not be.
-  if (mpi().Barrier(comm_) == MPI_SUCCESS && !leads) memory = open_shared(name, bytes);
-  const bool all = on_all_ranks(memory.ok(), comm_);
-  if (leads) shm_unlink(name.c_str());
-  if (!all && memory.ok())
-    return Status(Code::io, "a rank of the file cannot have the shared memory '" + name + "'");
+  if (mpi().Barrier(comm_) == MPI_SUCCESS && !leads) memory = place.open(name, bytes);
+  *all = on_all_ranks(memory.ok(), comm_);
+  if (leads) place.remove(name);
+  return memory;
+}
+
+// By the lowest rank that could not: on a node, that is the one that could not create it.
+void MpiCollective::say_why_not_in_log(const Status& status) {
+  const int ranks = static_cast<int>(members().ranks()), mine = static_cast<int>(members().rank);
+  const int says = status.ok() ? ranks : mine;
+  int least = mine;
+  if (mpi().Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm_) != MPI_SUCCESS || least != mine) return;
+  complain_once("collective buffers are in memory, and not in " + log_directory_ + ": " + status.message());
+}
+
+Shared MpiCollective::share(uint64_t bytes) {
+  bool all = false;
+  if (!log_directory_.empty()) {
+    LogPlace place(log_directory_);
+    Shared memory = share_in(place, bytes, &all);
+    if (all) return memory;
+    say_why_not_in_log(memory.status());
+    log_directory_.clear();
+  }
+  MemoryPlace place;
+  Shared memory = share_in(place, bytes, &all);
+  if (!all && memory.ok()) return Status(Code::io, "a rank of the file cannot have the shared memory");
   return memory;
 }
 

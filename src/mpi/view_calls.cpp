@@ -134,7 +134,7 @@ Outcome file_get_info(Handle& handle, MPI_Info* info_used) {
   for (const auto& [key, value] : hints_in_force(hints, handle.engine().mode(), hints.directory))
     set_in(*info_used, key, value);
   if (handle.buffered && !handle.in_library())
-    for (const auto& [key, value] : buffering_in_force(handle.buffered->engine().options()))
+    for (const auto& [key, value] : buffering_in_force(handle.buffered->options_in_force()))
       set_in(*info_used, key, value);
   return code;
 }

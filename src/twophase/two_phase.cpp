@@ -40,6 +40,7 @@ class Engine final : public TwoPhase {
       : parts_{collective,         file,   places,
                std::move(options), window, Slots(parts_.places, parts_.options.aggregators)} {}
 
+  bool take_memory() override { return have_memory(); }
   Status write(const TwoPhaseRequest& request) override;
   Status read(const TwoPhaseRequest& request, uint64_t* got) override;
   const TwoPhaseOptions& options() const override { return parts_.options; }

@@ -34,6 +34,12 @@ enum class Buffering {
   disable,    // never: each rank accesses its own pieces
 };
 
+// In which memory the ranks of a node share collective buffers: pmio_cb_memory.
+enum class BufferMemory {
+  dram,
+  pmem,  // the log's medium
+};
+
 // The same on all ranks.
 struct TwoPhaseOptions {
   Alignment alignment = Alignment::persistent;
@@ -47,6 +53,7 @@ struct TwoPhaseOptions {
   // Of the file; if it has no stripes, those of stripe_bytes are taken.
   Layout layout{};
   uint64_t stripe_bytes = uint64_t{1} << 20;
+  BufferMemory memory = BufferMemory::dram;  // as Collective::share has it
 };
 
 // `count` aggregators, spread over the nodes in turn, on each node over its ranks; the least rank of each
@@ -84,6 +91,8 @@ class TwoPhase {
   TwoPhase(const TwoPhase&) = delete;
   TwoPhase& operator=(const TwoPhase&) = delete;
 
+  // Collective: takes the memory now. False, on all ranks: there is none.
+  virtual bool take_memory() = 0;
   // Collective. An error of the file is returned on each rank some of whose bytes it may concern. The other
   // bytes are written.
   virtual Status write(const TwoPhaseRequest& request) = 0;

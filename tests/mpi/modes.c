@@ -152,16 +152,12 @@ static void ranks_that_differ(void) {
 
 /* The values that took effect, not those that were wished. */
 static void buffered_as_it_says(void) {
-  static const char* const kWished[][2] = {{"pmio_mode", "twophase"},
-                                           {"cb_nodes", "1000"},
-                                           {"pmio_cb_align", "1"},
-                                           {"romio_cb_write", "enable"},
-                                           {"cb_config_list", "*:1"}};
-  static const char* const kInForce[][2] = {{"pmio_mode", "twophase"},
-                                            {"cb_nodes", "1"},
-                                            {"pmio_cb_align", "1"},
-                                            {"romio_cb_write", "enable"},
-                                            {"romio_cb_read", "automatic"}};
+  static const char* const kWished[][2] = {{"pmio_mode", "twophase"},    {"cb_nodes", "1000"},
+                                           {"pmio_cb_align", "1"},       {"pmio_cb_memory", "pmem"},
+                                           {"romio_cb_write", "enable"}, {"cb_config_list", "*:1"}};
+  static const char* const kInForce[][2] = {{"pmio_mode", "twophase"},    {"cb_nodes", "1"},
+                                            {"pmio_cb_align", "1"},       {"pmio_cb_memory", "pmem"},
+                                            {"romio_cb_write", "enable"}, {"romio_cb_read", "automatic"}};
   MPI_File file;
   MPI_Info info;
   MPI_Info_create(&info);
@@ -242,12 +238,38 @@ static void without_a_log(void) {
   check(MPI_File_close(&file) == MPI_SUCCESS, "close");
 }
 
+/* Early: later the job has its log directory, whatever hints say. */
+static void buffers_where_no_log_can_be(void) {
+  MPI_File file;
+  MPI_Info info;
+  char value[64] = "";
+  int found = 0;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "pmio_mode", "twophase");
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  MPI_Info_set(info, "pmio_cb_memory", "pmem");
+  MPI_Info_set(info, "pmio_dir", "/proc/nowhere/logs");
+  check(MPI_File_open(MPI_COMM_WORLD, path_of("fallen-back"), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file) ==
+            MPI_SUCCESS,
+        "open");
+  MPI_Info_free(&info);
+  MPI_File_get_info(file, &info);
+  MPI_Info_get(info, "pmio_cb_memory", sizeof value - 1, value, &found);
+  check(!under_pmio || (found && strcmp(value, "dram") == 0), "pmio_cb_memory tells what took effect");
+  MPI_Info_free(&info);
+  set_view(file);
+  put(file, 3, 1);
+  expect(file, 3, 1, "what was buffered in memory");
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   directory = argv[1];
   under_pmio = getenv("PMIO_DIR") != NULL;
   without_a_log();
+  buffers_where_no_log_can_be();
   int number = 0;
   for (int i = 0; i < MODES; i++)
     for (int j = 0; j < MODES; j++) beside_each_other(kModes[i], kModes[j], number++);

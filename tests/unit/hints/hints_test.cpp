@@ -75,12 +75,6 @@ TEST(SetHint, KeepsTheOldValueWhereTheNewOneIsBad) {
   EXPECT_EQ(set_hint(hints, "pmio_dir", "relative").code(), Code::invalid);
 }
 
-TEST(SetHint, SaysWhatIsNotAvailableYet) {
-  Hints hints;
-  EXPECT_EQ(set_hint(hints, "pmio_cb_memory", "pmem").code(), Code::unsupported);
-  EXPECT_TRUE(set_hint(hints, "pmio_cb_memory", "dram").ok());
-}
-
 TEST(SetHint, TakesCraysHintsOfCollectiveBuffering) {
   Hints hints;
   for (const auto& [key, value] : std::vector<HintPair>{{"romio_cb_write", "enable"},
@@ -88,16 +82,18 @@ TEST(SetHint, TakesCraysHintsOfCollectiveBuffering) {
                                                         {"cb_buffer_size", "1M"},
                                                         {"cb_nodes", "7"},
                                                         {"cb_config_list", "n1:2,*:*"},
-                                                        {"pmio_cb_align", "1"}})
+                                                        {"pmio_cb_align", "1"},
+                                                        {"pmio_cb_memory", "pmem"}})
     EXPECT_TRUE(set_hint(hints, key, value).ok()) << key;
-  const BufferingHints wanted{Buffering::enable, Buffering::disable, 1 << 20, 7,
-                              "n1:2,*:*",        Alignment::stripes};
+  const BufferingHints wanted{Buffering::enable, Buffering::disable, 1 << 20,           7,
+                              "n1:2,*:*",        Alignment::stripes, BufferMemory::pmem};
   EXPECT_EQ(hints.buffering, wanted);
   for (const auto& [key, value] : std::vector<HintPair>{{"romio_cb_write", "yes"},
                                                         {"cb_nodes", "-1"},
                                                         {"cb_buffer_size", "x"},
                                                         {"cb_config_list", "n1:x"},
-                                                        {"pmio_cb_align", "3"}})
+                                                        {"pmio_cb_align", "3"},
+                                                        {"pmio_cb_memory", "disk"}})
     EXPECT_EQ(set_hint(hints, key, value).code(), Code::invalid) << key;
   EXPECT_EQ(hints.buffering, wanted);
 }
@@ -109,6 +105,7 @@ TEST(SetHint, TellsWhatIsInForce) {
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("cb_nodes", "2")), 1);
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_cb_align", "2")), 1);
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("romio_cb_write", "automatic")), 1);
+  EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_cb_memory", "dram")), 1);
 }
 
 TEST(OverrideHints, KnowsListsOfHosts) {
