@@ -30,6 +30,8 @@
 #define PMIO_ACQUIRE(...) PMIO_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define PMIO_TRY_ACQUIRE(...) PMIO_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define PMIO_RELEASE(...) PMIO_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+// From here on it counts as held: its caller has seen to that, by a way that is not checked.
+#define PMIO_ASSERT_CAPABILITY(...) PMIO_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
 #define PMIO_RETURN_CAPABILITY(mutex) PMIO_THREAD_ANNOTATION(lock_returned(mutex))
 
 // The function is not checked; a comment says why.

@@ -24,7 +24,7 @@ struct Rendezvous::Memory {                        // NOLINT(clang-analyzer-opti
   std::atomic<uint64_t> logs_in_use;
   std::atomic<uint64_t> files_lagging;
   std::atomic<uint64_t> files_handed_on;
-  alignas(64) pthread_mutex_t mutex;  // robust, process-shared; guards the rest
+  alignas(64) RobustMutex mutex;  // robust, process-shared; guards the rest
   SharedLoss loss;
   std::atomic<uint64_t> said[kSaid];  // of what was said, a hash each; 0: none. Guarded by nothing
   JobPlace place;                     // of inode 0: nobody has said
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::create(uint64_t job) {
     status = Status::from_errno(error, "cannot reserve the shared memory '" + name + "'");
   auto made = status.ok() ? map(fd.get(), name) : status;
   if (made.ok())
-    init_shared_mutex(&(*made)->memory_->mutex);
+    (*made)->memory_->mutex.init();
   else
     remove_name(job);
   return made;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::create(uint64_t job) {
 
 Result<std::unique_ptr<Rendezvous>> Rendezvous::create_alone() {
   auto made = map(-1, "of one process");
-  if (made.ok()) init_shared_mutex(&(*made)->memory_->mutex);
+  if (made.ok()) (*made)->memory_->mutex.init();
   return made;
 }
 

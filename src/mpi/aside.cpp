@@ -73,7 +73,7 @@ std::shared_ptr<File> logged_by_others(Handle& handle) {
     complain_once(file.status().message());
     return nullptr;
   }
-  if (file.value() && file.value()->ever_logged()) return std::move(file).value();
+  if (file.value() && file.value()->usage().ever_logged()) return std::move(file).value();
   if (now) handle.unlogged_at.store(*now, std::memory_order_relaxed);
   return nullptr;
 }
@@ -105,7 +105,7 @@ int raise_for_all(Handle& handle, const Drained& drained) {
 
 std::shared_ptr<File> logged_file(Handle& handle) {
   std::shared_ptr<File> file = handle.file ? handle.file : logged_by_others(handle);
-  return file && file->ever_logged() ? file : nullptr;
+  return file && file->usage().ever_logged() ? file : nullptr;
 }
 
 int step_aside(Handle& handle, const char* reason) {

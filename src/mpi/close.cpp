@@ -19,7 +19,7 @@ namespace {
 bool dies_with(const Handle& handle) {
   const std::optional<FileIdentity> named = identity_at(handle.name);
   return named && same_file(*named, handle.file->identity()) && is_only_name(handle.name) &&
-         !handle.file->has_other_handles() && !handle.file->has_more_users(handle.ranks);
+         !handle.file->usage().has_other_handles() && !handle.file->usage().has_more_users(handle.ranks);
 }
 
 // Collective, after all have drained: the file as it is left, if it may rest until it is opened again. Nobody

@@ -113,7 +113,7 @@ class LogEngine final : public Engine {
     if (!failed && call.is_collective_write()) handle.file->note_empty_call(call.number);
   }
 
-  Status take_error(Handle& handle) { return handle.file->take_error(); }
+  Status take_error(Handle& handle) { return handle.file->errors().take(); }
 
   Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) override {
     return carry_out(*this, handle, transfer, completion);
@@ -160,7 +160,7 @@ Outcome LogEngine::sync(Handle& handle) {
   // A read-only handle gets the library's error.
   if (!handle.can_write()) return std::nullopt;
   Status status = handle.file->sync();
-  if (status.ok()) status = handle.file->take_error();
+  if (status.ok()) status = handle.file->errors().take();
   if (!status.ok()) return raise_error(handle, status);
   return std::nullopt;
 }

@@ -54,7 +54,7 @@ std::shared_ptr<File> logged_under(const std::string& path) {
 // The library looks for the end in the file.
 void complete_for_append(const std::string& path) {
   const std::shared_ptr<File> file = logged_to(path);
-  if (file == nullptr || !file->ever_logged()) return;
+  if (file == nullptr || !file->usage().ever_logged()) return;
   if (const Status status = file->drain(DrainScope::for_library); !status.ok())
     complain_once(status.message());
 }

@@ -87,11 +87,11 @@ Attempt cannot(std::string why_not, Status misconfigured = {}) {
 // that use two handles make their calls in another order on each rank, and may open the one while the other
 // counts.
 bool can_span_nodes(const Handle& handle, File& file) {
-  if (!handle.can_write() && !file.has_other_handles()) {
+  if (!handle.can_write() && !file.usage().has_other_handles()) {
     file.target().forget_cached(0, 0);  // of what others wrote before, it sees all
     return Spanning::of(file).has_rested();
   }
-  if (Process::instance().threads_at_once() && file.has_other_handles()) return false;
+  if (Process::instance().threads_at_once() && file.usage().has_other_handles()) return false;
   return !handed_on(file.identity());
 }
 

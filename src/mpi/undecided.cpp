@@ -70,8 +70,8 @@ bool may_wait_and_see(const Handle& handle) {
 
 // As far as this rank has written and read it.
 bool has_shown_to_be_small(const Handle& handle) {
-  return !handle.in_library() && !handle.file->has_few_calls(0, 0, false) &&
-         handle.file->has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
+  return !handle.in_library() && !handle.file->usage().has_few_calls(0, 0, false) &&
+         handle.file->usage().has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 
 bool open_ones_are_small(const std::vector<const Handle*>& logged) {
@@ -231,7 +231,7 @@ void note_size(const Handle& handle, bool small) {
 
 bool is_small(const Handle& handle) {
   if (handle.decided_late || handle.in_library() || !may_wait_and_see(handle)) return false;
-  return handle.file->has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
+  return handle.file->usage().has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 
 }  // namespace pmio

@@ -57,7 +57,7 @@ bool Appender::advance_table(CallNumber call) {
 }
 
 void Appender::note_empty_call(CallNumber call) {
-  std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   if (call.open == 0) return;
   finished(call);
   if (advance_table(call) || attach_for_table()) (void)owned_.back().writer.fence();
@@ -69,7 +69,7 @@ bool Appender::has_table_only() const {
 }
 
 uint32_t Appender::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
-  std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   const auto free = [&](uint32_t entry) {
     return file_.cell->opens[entry].ranks.load(std::memory_order_relaxed) == 0;
   };
@@ -96,7 +96,7 @@ uint32_t Appender::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
 
 void Appender::remove_open(uint32_t open) {
   if (open == 0) return;
-  std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   OpenCell& cell = file_.cell->opens[open - 1];
   // Durable with the next fence, if there is one: only then will anybody ask.
   for (Owned& owned : owned_) owned.writer.close_open(open - 1, cell.number.load(std::memory_order_relaxed));

@@ -92,7 +92,7 @@ Status Appender::make_room(Patience patience, bool* found) {
 
 Status Appender::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
   if (bytes == 0) return {};
-  std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   const uint64_t stamp = next_stamp();
   if (bytes >= large_pieces_.least_bytes()) [[unlikely]] {
     bool written = false;
@@ -126,7 +126,7 @@ Status Appender::append(uint64_t offset, const std::byte* data, uint64_t bytes, 
 Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
                         CallNumber call) {
   if (bytes == 0) return {};
-  std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   const uint64_t stamp = next_stamp();
   uint64_t began_ns = begin_ns(bytes);
   LargeBytes large;
@@ -197,7 +197,7 @@ void Appender::add_up(bool waits) {
 }
 
 Appender::Calls Appender::calls() {
-  const std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   return {tally_.calls + past_log_.calls, tally_.collective + past_log_.collective,
           tally_.bytes + past_log_.bytes};
 }
@@ -205,9 +205,13 @@ Appender::Calls Appender::calls() {
 // Of what cannot be copied the other ranks see nothing: then this one drains it.
 void Appender::give_up() {
   if (has_given_up()) return;
-  const bool held = waits_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-  std::unique_lock lock(mutex, std::defer_lock);
-  if (!held && !lock.try_lock()) return;
+  if (waits_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return give_up_held();
+  if (!mutex.try_lock()) return;
+  give_up_held();
+  mutex.unlock();
+}
+
+void Appender::give_up_held() PMIO_NO_THREAD_SAFETY_ANALYSIS {
   seal();
   Job::Impl& job = *file_.job;
   const bool shared = file_.control->users.load(std::memory_order_relaxed) > 1;

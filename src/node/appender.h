@@ -1,18 +1,18 @@
 // This rank's log of a file: appending is the hot path. No communication, no lock that another rank could
 // hold, no system call and no allocation, but when a segment is full.
 //
-// Threads: one at a time, which holds `mutex`; functions that say so, any.
+// Threads: any; what wants `mutex` says so.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/biased_mutex.h"
+#include "base/mutex.h"
 #include "extent/pattern.h"
 #include "log/segment.h"
 #include "node/logged_end.h"
@@ -50,17 +50,19 @@ class Appender {
         large_pieces_(large_pieces),
         several_nodes_(reach.spans_nodes()) {}
 
-  // Held by who calls any function that does not say otherwise. Lock order: this, then the file table's, then
-  // other files' of this: by try_lock only.
+  // Lock order: this, then the file table's, then other files' of this: by try_lock only.
   BiasedMutex mutex;
 
+  // The caller holds it by a way that is not checked, or nobody else can want it any more.
+  void counts_as_held() const PMIO_ASSERT_CAPABILITY(mutex) {}
+
   // File::append.
-  Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call);
+  Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) PMIO_EXCLUDES(mutex);
   Status append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
-                CallNumber call);
-  void note_empty_call(CallNumber call);
-  uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank);
-  void remove_open(uint32_t open);
+                CallNumber call) PMIO_EXCLUDES(mutex);
+  void note_empty_call(CallNumber call) PMIO_EXCLUDES(mutex);
+  uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank) PMIO_EXCLUDES(mutex);
+  void remove_open(uint32_t open) PMIO_EXCLUDES(mutex);
 
   // How long a call waits for room in the log.
   enum class Patience {
@@ -69,28 +71,32 @@ class Appender {
   };
   // On return `*found` tells whether the last segment has room. It has none if nothing is logged any more, or
   // if room can come only from ranks of other nodes, which may, in other threads, wait for this call.
-  Status make_room(Patience patience, bool* found);
+  Status make_room(Patience patience, bool* found) PMIO_REQUIRES(mutex);
 
   // For who appends a record itself, after make_room.
-  SegmentWriter& writer() { return owned_.back().writer; }
-  void note(uint64_t begin, uint64_t end);       // that a record of these file bytes has been appended
-  Status publish(uint64_t stamp, uint64_t end);  // fence, then let others see
-  void finished_or_not(CallNumber call) { call.goes_on ? interrupted(call) : finished(call); }
-  uint64_t last_stamp() const { return last_stamp_; }
-  void take_stamp(uint64_t stamp) { last_stamp_ = stamp; }
+  SegmentWriter& writer() PMIO_REQUIRES(mutex) { return owned_.back().writer; }
+  // That a record of these file bytes has been appended.
+  void note(uint64_t begin, uint64_t end) PMIO_REQUIRES(mutex);
+  Status publish(uint64_t stamp, uint64_t end) PMIO_REQUIRES(mutex);  // fence, then let others see
+  void finished_or_not(CallNumber call) PMIO_REQUIRES(mutex) {
+    call.goes_on ? interrupted(call) : finished(call);
+  }
+  uint64_t last_stamp() const PMIO_REQUIRES(mutex) { return last_stamp_; }
+  void take_stamp(uint64_t stamp) PMIO_REQUIRES(mutex) { last_stamp_ = stamp; }
   // When the call that is about to be counted began, for tally; 0 if that does not want to know.
-  uint64_t begin_ns(uint64_t bytes) const;
-  void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call);  // ends the count of a call
-  void is_slow() { tally_.timer.slow(); }
+  uint64_t begin_ns(uint64_t bytes) const PMIO_REQUIRES(mutex);
+  // Ends the count of a call.
+  void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) PMIO_REQUIRES(mutex);
+  void is_slow() PMIO_REQUIRES(mutex) { tally_.timer.slow(); }
 
   // Nothing more goes into the last segment.
-  void seal();
-  Status sync_segments();
-  bool frees_oldest_drained();  // gives back a segment all of whose records are drained
-  void give_all_back();         // all records are drained
-  void keep_all();              // they are not: their segments stay on the medium
-  size_t segments() const { return owned_.size(); }
-  bool owns_undrained() const;
+  void seal() PMIO_REQUIRES(mutex);
+  Status sync_segments() PMIO_REQUIRES(mutex);
+  bool frees_oldest_drained() PMIO_REQUIRES(mutex);  // gives back a segment all of whose records are drained
+  void give_all_back() PMIO_REQUIRES(mutex);         // all records are drained
+  void keep_all() PMIO_REQUIRES(mutex);              // they are not: their segments stay on the medium
+  size_t segments() const PMIO_REQUIRES(mutex) { return owned_.size(); }
+  bool owns_undrained() const PMIO_REQUIRES(mutex);
   // Whether this rank's open of the file counts in Rendezvous::logs_in_use.
   bool counts_as_log() const { return counts_as_log_; }
 
@@ -104,11 +110,11 @@ class Appender {
   // Who holds `mutex`, and may wait.
   std::atomic<std::thread::id>& who_waits() { return waits_; }
   // The tally becomes the process's. waits: for a thread that appends.
-  void add_up(bool waits);
+  void add_up(bool waits) PMIO_EXCLUDES(mutex);
   struct Calls {
     uint64_t calls = 0, collective = 0, bytes = 0;
   };
-  Calls calls();
+  Calls calls() PMIO_EXCLUDES(mutex);
 
  private:
   struct Owned {
@@ -127,31 +133,34 @@ class Appender {
     uint64_t bytes = 0, ns = 0;
   };
 
-  uint64_t next_stamp();
-  bool has_room() const;
-  bool takes_nothing(Patience patience);
-  Status find_segment(Patience patience, bool* found);
-  Status free_some(Patience patience, bool has_cell, bool again, bool* freed);
-  Status free_a_cell(bool* freed);
-  Status free_a_segment(bool* freed);
+  void give_up_held();  // this thread holds `mutex`, which it may have taken some calls before
+  uint64_t next_stamp() PMIO_REQUIRES(mutex);
+  bool has_room() const PMIO_REQUIRES(mutex);
+  bool takes_nothing(Patience patience) PMIO_REQUIRES(mutex);
+  Status find_segment(Patience patience, bool* found) PMIO_REQUIRES(mutex);
+  Status free_some(Patience patience, bool has_cell, bool again, bool* freed) PMIO_REQUIRES(mutex);
+  Status free_a_cell(bool* freed) PMIO_REQUIRES(mutex);
+  Status free_a_segment(bool* freed) PMIO_REQUIRES(mutex);
   std::optional<uint32_t> free_cell() const;
-  Status attach(SegmentPool::Segment* segment, uint32_t cell);
-  void show_cell(const Owned& owned);
-  void detach(size_t position);  // gives owned_[position] back
+  Status attach(SegmentPool::Segment* segment, uint32_t cell) PMIO_REQUIRES(mutex);
+  void show_cell(const Owned& owned) PMIO_REQUIRES(mutex);
+  void detach(size_t position) PMIO_REQUIRES(mutex);  // gives owned_[position] back
   static void note_begin(SegmentCell& segment, uint64_t begin);
-  void declare(uint32_t entry);  // in the last segment's open table
-  void declare_all();
+  void declare(uint32_t entry) PMIO_REQUIRES(mutex);  // in the last segment's open table
+  void declare_all() PMIO_REQUIRES(mutex);
   // Says in the last segment's open table that the call is over. False: the open is not declared there.
-  bool advance_table(CallNumber call);
-  bool attach_for_table();  // false: there is no free segment
-  bool has_warm_room(uint64_t bytes) const;
-  bool goes_straight(const Vector& where) const;
-  Status append_large(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call, bool* written);
+  bool advance_table(CallNumber call) PMIO_REQUIRES(mutex);
+  bool attach_for_table() PMIO_REQUIRES(mutex);  // false: there is no free segment
+  bool has_warm_room(uint64_t bytes) const PMIO_REQUIRES(mutex);
+  bool goes_straight(const Vector& where) const PMIO_REQUIRES(mutex);
+  Status append_large(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call, bool* written)
+      PMIO_REQUIRES(mutex);
   Status write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer, CallNumber call,
-                     LargeBytes* large, bool* written);
-  void tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call);
-  void interrupted(CallNumber call);  // a part of it is logged, and goes on in another segment
-  void finished(CallNumber call) {
+                     LargeBytes* large, bool* written) PMIO_REQUIRES(mutex);
+  void tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call) PMIO_REQUIRES(mutex);
+  // A part of it is logged, and goes on in another segment.
+  void interrupted(CallNumber call) PMIO_REQUIRES(mutex);
+  void finished(CallNumber call) PMIO_REQUIRES(mutex) {
     if (call.open == 0) return;
     file_.cell->opens[call.open - 1].progress.store(progress_of(call.number, call.independent),
                                                     std::memory_order_relaxed);
@@ -163,16 +172,17 @@ class Appender {
   DirectWriter& direct_writer_;
   LargePieces& large_pieces_;
   const bool several_nodes_;
-  std::vector<Owned> owned_;  // oldest first; the last one may be open
-  bool open_ = false;         // owned_.back() is not sealed
-  uint64_t last_stamp_ = 0;
-  uint64_t unpublished_ = 0;                   // records since the last publish
-  uint32_t declared_ = 0;                      // bit per entry of the last segment's open table
-  std::atomic<uint32_t> table_cell_{kNoCell};  // of the last segment, if it was taken for its table alone
-  uint64_t last_end_ = 0;                      // file byte behind the last record of the open segment
+  std::vector<Owned> owned_ PMIO_GUARDED_BY(mutex);  // oldest first; the last one may be open
+  bool open_ PMIO_GUARDED_BY(mutex) = false;         // owned_.back() is not sealed
+  uint64_t last_stamp_ PMIO_GUARDED_BY(mutex) = 0;
+  uint64_t unpublished_ PMIO_GUARDED_BY(mutex) = 0;  // records since the last publish
+  uint32_t declared_ PMIO_GUARDED_BY(mutex) = 0;     // bit per entry of the last segment's open table
+  std::atomic<uint32_t> table_cell_{kNoCell};     // of the last segment, if it was taken for its table alone
+  uint64_t last_end_ PMIO_GUARDED_BY(mutex) = 0;  // file byte behind the last record of the open segment
   bool counts_as_log_ = false;
-  Tally tally_;
-  Calls past_log_;  // calls whose bytes all went straight to the file, and bytes that did
+  Tally tally_ PMIO_GUARDED_BY(mutex);
+  Calls past_log_
+      PMIO_GUARDED_BY(mutex);  // calls whose bytes all went straight to the file, and bytes that did
   std::atomic<std::thread::id> waits_{};
   std::atomic<bool> has_given_up_{false};
 };

@@ -15,13 +15,13 @@ Status Closing::release(const std::optional<RestingState>& resting) {
   if (!table.begin_release(file_)) return {};
   const auto nothing_to_drain = [this] {
     if (file_.target().access() != TargetFile::Access::read_only) return false;
-    std::lock_guard lock(file_.parts().appender.mutex);
+    const LockGuard lock(file_.parts().appender.mutex);
     return !file_.parts().appender.owns_undrained();
   };
   const Status status = nothing_to_drain() ? Status() : file_.drain();
   file_.parts().add_up(true);
   std::shared_ptr<File> self;  // goes when the lock is given back
-  std::lock_guard lock(file_.parts().appender.mutex);
+  const LockGuard lock(file_.parts().appender.mutex);
   self = table.end_release(file_, status, resting);
   return status.ok() ? Status() : kept_in_log(status);
 }
@@ -38,7 +38,7 @@ void Closing::release_later() {
   if (!job.files.begin_release(file_)) return;
   file_.parts().add_up(true);
   std::shared_ptr<File> self;  // goes when the lock is given back
-  const std::lock_guard lock(file_.parts().appender.mutex);
+  const LockGuard lock(file_.parts().appender.mutex);
   self = job.files.end_release_later(file_);
 }
 

@@ -22,11 +22,11 @@ void init_control(FileControl* control, uint32_t ranks, const FileIdentity& targ
   control->ledger_updates_inverted = ~uint64_t{0};
   control->horizon = UINT64_MAX;
   control->known_size = UINT64_MAX;
-  init_shared_mutex(&control->drain_mutex);
-  init_shared_mutex(&control->index_mutex);
-  init_shared_mutex(&control->claim_mutex);
+  control->drain_mutex.init();
+  control->index_mutex.init();
+  control->claim_mutex.init();
   for (uint32_t rank = 0; rank < ranks; rank++) {
-    for (pthread_mutex_t& helping : control->cells[rank].helping) init_shared_mutex(&helping);
+    for (RobustMutex& helping : control->cells[rank].helping) helping.init();
   }
   control->writes_to_sync.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;

@@ -109,7 +109,7 @@ struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Pa
   std::atomic<int32_t> copies;  // LogCopies::descriptor in the rank's process, and 1; 0: it has made none
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
-  pthread_mutex_t helping[kMaxHelpers];   // robust, process-shared
+  RobustMutex helping[kMaxHelpers];
   bool died() const;                      // while it had the file open
 };
 
@@ -182,9 +182,9 @@ struct FileControl {
   // The layout, packed; 0 words: in a file of its own.
   uint32_t layout_words;
   uint64_t layout[kMostLayoutWords];
-  pthread_mutex_t drain_mutex;  // robust, process-shared, all three
-  pthread_mutex_t index_mutex;
-  pthread_mutex_t claim_mutex;
+  RobustMutex drain_mutex;
+  RobustMutex index_mutex;
+  RobustMutex claim_mutex;
   std::atomic<uint64_t> floor;  // drained records with a stamp <= floor are not served from the log any more
   // Records with a later stamp may be neither merged nor drained yet: other nodes may hold older ones.
   // UINT64_MAX where all ranks are on one node, and stamps are times.
@@ -248,17 +248,16 @@ constexpr uint32_t segment_rank(uint32_t number) { return number / kMaxSegments;
 constexpr uint32_t segment_cell(uint32_t number) { return number % kMaxSegments; }
 constexpr uint32_t kMaxRanks = UINT32_MAX / kMaxSegments + 1;  // that these can tell apart
 
-// index_mutex held.
-inline RunTable& run_table(FileControl& control) {
+inline RunTable& run_table(FileControl& control) PMIO_REQUIRES(control.index_mutex) {
   return control.run_tables[control.runs_version.load(std::memory_order_relaxed) % 2];
 }
 // Changes the table of runs at once: edit the copy, then show it. Who dies in between has changed nothing.
-RunTable& copy_runs(FileControl& control);
-void show_runs(FileControl& control);
+RunTable& copy_runs(FileControl& control) PMIO_REQUIRES(control.index_mutex);
+void show_runs(FileControl& control) PMIO_REQUIRES(control.index_mutex);
 
-// index_mutex held. Makes RankCell::drained_records and merged_records what the cells say, whatever somebody
+// Makes RankCell::drained_records and merged_records what the cells say, whatever somebody
 // who has died has made of them.
-void count_records(FileControl& control);
+void count_records(FileControl& control) PMIO_REQUIRES(control.index_mutex);
 
 // Some rank has closed it, and something may not be drained yet.
 bool lags(const FileControl& control);
@@ -271,12 +270,13 @@ Held held_by_cells(const FileControl& control, uint64_t a, uint64_t b);
 
 // No record that has been drained so far has a later stamp.
 uint64_t newest_drained(const FileControl& control);
-// index_mutex held. No drained record with a stamp <= stamp is served any more.
-void stop_serving_upto(FileControl& control, uint64_t stamp);
-// index_mutex held. Nothing that has been drained so far is served any more.
-void stop_serving_all(FileControl& control);
-// index_mutex held. Drained records with a stamp <= stamp are not served from the window any more.
-void stop_serving_window(FileControl& control, uint64_t number, uint64_t stamp);
+// No drained record with a stamp <= stamp is served any more.
+void stop_serving_upto(FileControl& control, uint64_t stamp) PMIO_REQUIRES(control.index_mutex);
+// Nothing that has been drained so far is served any more.
+void stop_serving_all(FileControl& control) PMIO_REQUIRES(control.index_mutex);
+// Drained records with a stamp <= stamp are not served from the window any more.
+void stop_serving_window(FileControl& control, uint64_t number, uint64_t stamp)
+    PMIO_REQUIRES(control.index_mutex);
 // Up to which stamp drained records of [a, b) are not served: the floor, or what stop_serving_window has made
 // of it.
 uint64_t unserved_stamp(const FileControl& control, uint64_t a, uint64_t b);

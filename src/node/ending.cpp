@@ -116,10 +116,11 @@ bool Ending::close_log(const Files& files) const {
   job_.member->go_past_log();
   return std::all_of(files.begin(), files.end(), [](const auto& file) {
     Appender& appender = file->parts().appender;
-    std::unique_lock lock(appender.mutex, std::try_to_lock);
-    if (!lock.owns_lock()) return false;
+    if (!appender.mutex.try_lock()) return false;
     appender.seal();
-    return file->reach().is_drained();
+    const bool is_drained = file->reach().is_drained();
+    appender.mutex.unlock();
+    return is_drained;
   });
 }
 

@@ -28,7 +28,7 @@ FileParts::~FileParts() {
   if (shared.control == nullptr) return;
   add_up(false);  // by try_lock, which nobody is in the way of
   if (!has_left_) {
-    // Without the append lock, which nobody else can want any more.
+    appender.counts_as_held();
     if (appender.owns_undrained()) {
       shared.job->member->keep_log();
       appender.keep_all();
@@ -63,7 +63,7 @@ void FileParts::let_go() {
   {
     // By try_lock, for the file table is locked. Who has it is just freeing a segment, and wants no further
     // lock.
-    std::unique_lock lock(appender.mutex, std::defer_lock);
+    UniqueLock lock(appender.mutex, std::defer_lock);
     while (!lock.try_lock()) std::this_thread::yield();
     appender.give_all_back();
   }
@@ -108,7 +108,7 @@ uint32_t File::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
 void File::remove_open(uint32_t open) { parts_->appender.remove_open(open); }
 
 Status File::persist() {
-  std::lock_guard lock(parts_->appender.mutex);
+  const LockGuard lock(parts_->appender.mutex);
   return parts_->appender.sync_segments();
 }
 
@@ -118,7 +118,7 @@ Status File::read(PatternCursor& file, PatternCursor& memory, std::byte* buffer,
 }
 
 Status File::read(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective) {
-  return parts_->reader.read(offset, data, bytes, got, collective, ever_logged());
+  return parts_->reader.read(offset, data, bytes, got, collective, usage().ever_logged());
 }
 
 Result<uint64_t> File::size_bytes() { return parts_->reader.size_bytes(); }
@@ -142,48 +142,8 @@ Status File::sync() {
 
 bool File::spans_nodes() const { return parts_->reach->spans_nodes(); }
 
-bool File::ever_logged() const {
-  if (spans_nodes()) return true;  // other nodes' ranks are not known here
-  const FileControl& control = *parts_->shared.control;
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    if (control.cells[rank].cells.load(std::memory_order_acquire) != 0) return true;
-  }
-  return false;
-}
-
-bool File::has_other_handles() const { return parts_->shared.job->files.has_other_handles(*parts_); }
-
-bool File::has_more_users(int processes) const {
-  return parts_->shared.control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
-}
-
-bool File::has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const {
-  const Appender::Calls written = parts_->appender.calls();
-  if (collective && written.collective != written.calls) return false;
-  const LogReader::Calls read = parts_->reader.calls();
-  return written.calls + read.calls <= calls && written.bytes + read.bytes <= bytes;
-}
-
-void File::forgive_errors() {
-  SharedFile& file = parts_->shared;
-  file.reported_errors = file.control->error_number.load(std::memory_order_acquire);
-}
-
-Status File::take_error() {
-  SharedFile& file = parts_->shared;
-  const uint64_t failures = file.control->error_number.load(std::memory_order_acquire);
-  if (file.reported_errors.load(std::memory_order_relaxed) == failures) return {};
-  if (file.reported_errors.exchange(failures, std::memory_order_relaxed) == failures) return {};
-  const int error = file.control->error.load(std::memory_order_relaxed);
-  if (error == 0) return {};  // a later round succeeded
-  return Status::from_errno(error, "cannot drain the log to '" + file.path + "'");
-}
-
-void File::fail(int error) {
-  FileControl& control = *parts_->shared.control;
-  control.error.store(error, std::memory_order_relaxed);
-  control.error_number.fetch_add(1, std::memory_order_release);
-}
+DrainErrors File::errors() { return DrainErrors(parts_->shared); }
+FileUsage File::usage() const { return FileUsage(*parts_); }
 
 TargetFile& File::target() { return *parts_->shared.target; }
 Counters& File::counters() { return parts_->shared.job->member->counters(); }

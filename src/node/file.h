@@ -16,6 +16,8 @@
 #include "extent/pattern.h"
 #include "log/segment.h"
 #include "node/closing.h"
+#include "node/drain_errors.h"
+#include "node/file_usage.h"
 #include "node/job.h"
 #include "node/reach.h"
 #include "node/target_changes.h"
@@ -70,23 +72,10 @@ class File {
   Status flush();
   // Drains everywhere, and syncs the target to its storage.
   Status sync();
-  // True if any local rank has logged anything, or is about to, since the file was opened by the first of
-  // them.
-  bool ever_logged() const;
-  // The first drain error not yet reported by this process; ok if none. Reported once per process.
-  Status take_error();
-  void forgive_errors();  // those so far have been reported
-  void fail(int error);   // a drain has failed with this errno: every local rank will report it
+  DrainErrors errors();
 
   bool spans_nodes() const;
-  // Whether this process has it open by more than one handle, or more than so many processes of the node use
-  // it.
-  bool has_other_handles() const;
-  bool has_more_users(int processes) const;
-  // No more calls and bytes than that, of this process, written or read, since it has the file open.
-  // collective: and all that write are.
-  bool has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const;
-
+  FileUsage usage() const;
   TargetFile& target();
   Counters& counters();  // the process's
   const FileIdentity& identity() const;

@@ -31,7 +31,7 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
     file = std::move(made).value();
     files_[key] = file;
   }
-  if (unfinished_.erase(key) > 0) file->forgive_errors();
+  if (unfinished_.erase(key) > 0) file->errors().forgive();
   FileParts& parts = file->parts();
   std::erase(lagging_, file);
   parts.set_lags(false);
@@ -80,6 +80,7 @@ std::shared_ptr<File> FileTable::end_release(File& file, const Status& drained,
                                              const std::optional<RestingState>& resting) {
   FileParts& parts = file.parts();
   const std::string& key = parts.shared.key;
+  parts.appender.counts_as_held();  // by Closing
   const LockGuard lock(mutex_);
   // Else another thread has opened it meanwhile, and may have logged more: its own release sees to that.
   const bool last = --parts.releasing == 0 && parts.handles == 0;
@@ -123,6 +124,7 @@ bool FileTable::begin_lag(File& file) {
 std::shared_ptr<File> FileTable::end_release_later(File& file) {
   FileParts& parts = file.parts();
   const std::string& key = parts.shared.key;
+  parts.appender.counts_as_held();  // by Closing
   const LockGuard lock(mutex_);
   const bool last = --parts.releasing == 0 && parts.handles == 0;
   std::shared_ptr<File> self = files_[key].lock();
@@ -195,8 +197,10 @@ Status FileTable::drain_all() {
 
 static bool frees_one(File& file) {
   Appender& appender = file.parts().appender;
-  std::unique_lock lock(appender.mutex, std::try_to_lock);
-  return lock.owns_lock() && appender.frees_oldest_drained();
+  if (!appender.mutex.try_lock()) return false;
+  const bool frees = appender.frees_oldest_drained();
+  appender.mutex.unlock();
+  return frees;
 }
 
 bool FileTable::recycle_elsewhere(const Appender& own) {
@@ -225,8 +229,9 @@ uint32_t FileTable::resting_segments() {
   size_t segments = 0;
   for (const auto& file : resting_) {
     Appender& appender = file->parts().appender;
-    std::unique_lock append_lock(appender.mutex, std::try_to_lock);
-    if (append_lock.owns_lock()) segments += appender.segments();
+    if (!appender.mutex.try_lock()) continue;
+    segments += appender.segments();
+    appender.mutex.unlock();
   }
   return static_cast<uint32_t>(segments);
 }

@@ -57,6 +57,7 @@ static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, u
 }
 
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
+  control_->index_mutex.assert_held();
   for (const Mark& mark : marks) {
     SegmentCell& cell = control_->cells[mark.rank].segments[mark.cell];
     PMIO_ASSERT(mark.merged <= cell.published.load(std::memory_order_relaxed));
@@ -95,6 +96,7 @@ Status FileIndex::flush_locked(std::vector<Entry>& entries, std::vector<Mark>& m
 }
 
 Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
+  control_->index_mutex.assert_held();
   // Somebody has died: what is in no run may be drained.
   if (leftover == nullptr && control_->updates_counted.load(std::memory_order_relaxed) !=
                                  control_->ledger_updates.load(std::memory_order_relaxed))
@@ -184,6 +186,7 @@ void FileIndex::remove_name(const RunRef& ref) {
 }
 
 void FileIndex::remove_run_locked(uint32_t position) {
+  control_->index_mutex.assert_held();
   const RunRef ref = run_table(*control_).runs[position];
   remove_run(copy_runs(*control_), position);
   show_runs(*control_);
@@ -191,10 +194,13 @@ void FileIndex::remove_run_locked(uint32_t position) {
 }
 
 void FileIndex::remove_all_locked() {
+  control_->index_mutex.assert_held();
   while (run_table(*control_).count > 0) remove_run_locked(run_table(*control_).count - 1);
 }
 
 void FileIndex::forget_runs_locked() {
+  control_->drain_mutex.assert_held();
+  control_->index_mutex.assert_held();
   if (run_table(*control_).count == 0) return;
   stop_serving_all(*control_);
   for (uint32_t rank = 0; rank < control_->ranks; rank++) {
@@ -296,6 +302,7 @@ bool FileIndex::compact_locked(uint32_t drained) {
 }
 
 void FileIndex::tidy_locked() {
+  control_->index_mutex.assert_held();
   remove_unserved_locked();
   if (control_->index_used.load(std::memory_order_relaxed) == 0) {
     // Nobody reads: drained runs are only kept as long as they cost nothing.

@@ -13,7 +13,7 @@ constexpr size_t kMostOfAWrite = 16;      // ranges; of more their span is kept
 constexpr uint64_t kMostPairs = 1 << 16;  // pairs of ranges
 
 void WritesToSync::init() {
-  init_shared_mutex(&mutex_);
+  mutex_.init();
   made_ns_ = monotonic_ns();
   first_ = made_ns_;
 }

@@ -6,12 +6,11 @@
 // Bounded: whoever fills it up syncs.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 #include <span>
 
+#include "base/robust_lock.h"
 #include "drain/interval.h"
 #include "drain/target.h"
 #include "extent/pattern.h"
@@ -49,7 +48,7 @@ class WritesToSync {
   bool add(std::span<const Vector> ranges);
   void fail(const Status& status);
 
-  pthread_mutex_t mutex_;  // robust; guards what follows, but for reads of the atomic ones
+  RobustMutex mutex_;  // robust; guards what follows, but for reads of the atomic ones
   std::atomic<uint32_t> writing_;
   std::atomic<uint32_t> count_;
   std::atomic<int32_t> error_;

@@ -94,6 +94,7 @@ Status Spanning::ask_for_leases(PatternCursor file, uint64_t bytes) {
 // Later than all that this rank has logged and than what it may have learnt of, and beyond the horizon: or
 // none, also where others may learn of it that have not begun the calls that it counts.
 std::optional<CallStamp> Spanning::independent_stamp() {
+  parts_.appender.counts_as_held();  // by write_independent
   const uint64_t calls = file_.cell->completed.load(std::memory_order_relaxed);
   const uint64_t clock = file_.control->clock.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (clock == kLastClock + 1) used_up_stamps_.store(true, std::memory_order_relaxed);
@@ -112,6 +113,7 @@ Status Spanning::log_independent(PatternCursor& file, PatternCursor& memory, con
                                  uint64_t bytes, CallNumber call, uint64_t* logged) {
   *logged = 0;
   Appender& appender = parts_.appender;
+  appender.counts_as_held();  // by write_independent
   bool room = false;
   PMIO_TRY(appender.make_room(Appender::Patience::none, &room));
   if (!room) return {};
@@ -150,7 +152,7 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
   uint64_t left = bytes;
   // Else the numbers of other threads' collective calls say nothing of what came before this write.
   if (!member.options().threads_at_once) {
-    const std::lock_guard lock(appender.mutex);
+    const LockGuard lock(appender.mutex);
     const uint64_t begin_ns = appender.begin_ns(bytes);
     for (uint64_t logged = 0; left > 0; left -= logged) {
       PMIO_TRY(log_independent(file, memory, buffer, left, call, &logged));

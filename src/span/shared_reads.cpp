@@ -10,7 +10,7 @@
 namespace pmio {
 
 struct alignas(64) SharedReads::Stretch {
-  pthread_mutex_t mutex;  // robust; guards what follows, but for the loads of atomic ones
+  RobustMutex mutex;  // robust; guards what follows, but for the loads of atomic ones
   std::atomic<uint64_t>
       number;  // its first byte / kStretchBytes, and 1; 0: none. Changes with `taking` held, too
   std::atomic<uint64_t> used_ns;
@@ -22,7 +22,7 @@ struct alignas(64) SharedReads::Stretch {
 struct SharedReads::Table {
   std::atomic<uint64_t> number;
   uint32_t count;
-  pthread_mutex_t taking;  // robust. Before the mutex of a stretch, or by try_lock
+  RobustMutex taking;  // robust. Before the mutex of a stretch, or by try_lock
   Stretch stretches[];
 };
 
@@ -37,8 +37,8 @@ size_t SharedReads::memory_bytes(uint32_t stretches) {
 void SharedReads::init(std::byte* memory, uint32_t stretches, uint64_t number) {
   auto& table = *reinterpret_cast<Table*>(memory);
   table.count = stretches;
-  init_shared_mutex(&table.taking);
-  for (uint32_t i = 0; i < stretches; i++) init_shared_mutex(&table.stretches[i].mutex);
+  table.taking.init();
+  for (uint32_t i = 0; i < stretches; i++) table.stretches[i].mutex.init();
   table.number.store(number, std::memory_order_release);
 }
 

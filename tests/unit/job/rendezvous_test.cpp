@@ -125,10 +125,10 @@ TEST(Rendezvous, CountsTheFirstSegmentOfARankInAFile) {
   const std::vector<std::byte> data(1000, std::byte{1});
   for (uint64_t round = 0; round < 3; round++) {
     auto all = open_all(scratch, path, 2, 1 << 20, false, &files_logged);
-    EXPECT_FALSE(all[1].file->ever_logged());
+    EXPECT_FALSE(all[1].file->usage().ever_logged());
     EXPECT_EQ(files_logged, 2 * round);
     for (int i = 0; i < 3; i++) ASSERT_TRUE(all[0].file->append(0, data.data(), data.size(), 0).ok());
-    EXPECT_TRUE(all[1].file->ever_logged());
+    EXPECT_TRUE(all[1].file->usage().ever_logged());
     EXPECT_EQ(files_logged, 2 * round + 1);
     ASSERT_TRUE(all[1].file->append(0, data.data(), data.size(), 0).ok());
     EXPECT_EQ(files_logged, 2 * round + 2);

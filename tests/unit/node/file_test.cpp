@@ -157,75 +157,99 @@ TEST(NodeFile, RandomHistoriesWithLargePieces) {
 
 // Real processes: each writes its interleaved records in epochs with a barrier between, then checks its
 // neighbour's.
+// Of processes.
+class SharedBarrier {
+ public:
+  SharedBarrier(const std::string& directory, uint32_t processes)
+      : medium_(std::move(open_medium(directory, Durability::none)).value()),
+        region_(std::move(medium_->create("barrier", 4096)).value()) {
+    pthread_barrierattr_t attributes;
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(barrier(), &attributes, processes);
+  }
+  void wait() { pthread_barrier_wait(barrier()); }
+
+ private:
+  pthread_barrier_t* barrier() { return reinterpret_cast<pthread_barrier_t*>(region_->data()); }
+  std::unique_ptr<Medium> medium_;
+  std::unique_ptr<Region> region_;
+};
+
+// Each of some ranks writes its records of an epoch, and after a barrier reads the next rank's.
+struct Epochs {
+  static constexpr uint32_t kRanks = 3;
+  static constexpr int kEpochs = 30, kRecords = 300;
+  static constexpr uint64_t kRecord = 1312;
+
+  File& file;
+  uint32_t rank;
+  int bad = 0;
+  std::vector<std::byte> record = std::vector<std::byte>(kRecord);
+
+  static uint32_t tag(int epoch, int i, uint32_t of) {
+    return static_cast<uint32_t>(epoch << 20 | i << 4) | of;
+  }
+  static uint64_t place(int i, uint32_t of) { return (static_cast<uint64_t>(i) * kRanks + of) * kRecord; }
+
+  void write(int epoch) {
+    for (int i = 0; i < kRecords; i++) {
+      const uint32_t own = tag(epoch, i, rank);
+      for (uint64_t k = 0; k < kRecord; k += 4) std::memcpy(&record[k], &own, 4);
+      bad += !file.append(place(i, rank), record.data(), kRecord, 1).ok();
+    }
+  }
+  void read(int epoch) {
+    const uint32_t other = (rank + 1) % kRanks;
+    for (int i = 0; i < kRecords; i += 7) {
+      const uint32_t expected = tag(epoch, i, other);
+      uint64_t got = 0;
+      bad += !file.read(place(i, other), record.data(), kRecord, &got).ok();
+      bad += got != kRecord;
+      for (uint64_t k = 0; k < kRecord; k += 4) bad += std::memcmp(&record[k], &expected, 4) != 0;
+    }
+  }
+};
+
 TEST(NodeFile, ProcessesSeeEachOtherAfterABarrier) {
   Scratch scratch;
   const std::string path = scratch.files_ + "/data";
   std::ofstream(path).flush();
-  constexpr uint32_t kRanks = 3;
-  constexpr int kEpochs = 30;
-  constexpr int kRecords = 300;
-  constexpr uint64_t kRecord = 1312;
-  pthread_barrier_t* barrier = nullptr;
-  Medium* medium = nullptr;
-  auto opened = open_medium(scratch.files_ + "/barrier", Durability::none);
-  ASSERT_TRUE(opened.ok());
-  medium = opened->get();
-  auto region = medium->create("barrier", 4096);
-  ASSERT_TRUE(region.ok());
-  barrier = reinterpret_cast<pthread_barrier_t*>((*region)->data());
-  pthread_barrierattr_t attributes;
-  pthread_barrierattr_init(&attributes);
-  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_barrier_init(barrier, &attributes, kRanks);
-  std::vector<pid_t> children;
-  for (uint32_t rank = 0; rank < kRanks; rank++) {
-    const pid_t child = fork();
-    if (child == 0) {
-      int bad = 0;
-      {
-        auto job = join(scratch, rank, kRanks, 2 << 20, true);
-        auto file = *job->open({path, false, {}});
-        std::vector<std::byte> record(kRecord);
-        for (int epoch = 0; epoch < kEpochs; epoch++) {
-          for (int i = 0; i < kRecords; i++) {
-            const uint32_t tag = static_cast<uint32_t>(epoch << 20 | i << 4) | rank;
-            for (uint64_t k = 0; k < kRecord; k += 4) std::memcpy(&record[k], &tag, 4);
-            bad +=
-                !file->append((static_cast<uint64_t>(i) * kRanks + rank) * kRecord, record.data(), kRecord, 1)
-                     .ok();
-          }
-          pthread_barrier_wait(barrier);
-          const uint32_t other = (rank + 1) % kRanks;
-          for (int i = 0; i < kRecords; i += 7) {
-            const uint32_t tag = static_cast<uint32_t>(epoch << 20 | i << 4) | other;
-            uint64_t got = 0;
-            bad += !file->read((static_cast<uint64_t>(i) * kRanks + other) * kRecord, record.data(), kRecord,
-                               &got)
-                        .ok();
-            bad += got != kRecord;
-            for (uint64_t k = 0; k < kRecord; k += 4) bad += std::memcmp(&record[k], &tag, 4) != 0;
-          }
-          pthread_barrier_wait(barrier);
-        }
-        bad += !file->drain().ok();
-        pthread_barrier_wait(barrier);
-        bad += !file->closing().release().ok();
-      }
-      _exit(bad != 0);
+  SharedBarrier barrier(scratch.files_ + "/barrier", Epochs::kRanks);
+  const auto run = [&](uint32_t rank) {
+    auto job = join(scratch, rank, Epochs::kRanks, 2 << 20, true);
+    auto file = *job->open({path, false, {}});
+    Epochs epochs{*file, rank};
+    for (int epoch = 0; epoch < Epochs::kEpochs; epoch++) {
+      epochs.write(epoch);
+      barrier.wait();
+      epochs.read(epoch);
+      barrier.wait();
     }
+    epochs.bad += !file->drain().ok();
+    barrier.wait();
+    epochs.bad += !file->closing().release().ok();
+    return epochs.bad;
+  };
+  std::vector<pid_t> children;
+  for (uint32_t rank = 0; rank < Epochs::kRanks; rank++) {
+    const pid_t child = fork();
+    if (child == 0) _exit(run(rank) != 0);
     children.push_back(child);
   }
-  for (pid_t child : children) {
+  for (const pid_t child : children) {
     int status = 0;
     waitpid(child, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
   const auto bytes = contents(path);
-  ASSERT_EQ(bytes.size(), kRanks * kRecords * kRecord);
-  for (uint64_t i = 0; i < kRanks * kRecords; i++) {
-    uint32_t tag = 0;
-    std::memcpy(&tag, &bytes[i * kRecord], 4);
-    EXPECT_EQ(tag, static_cast<uint32_t>((kEpochs - 1) << 20 | (i / kRanks) << 4 | i % kRanks));
+  ASSERT_EQ(bytes.size(), Epochs::place(Epochs::kRecords, 0));
+  for (int i = 0; i < Epochs::kRecords; i++) {
+    for (uint32_t rank = 0; rank < Epochs::kRanks; rank++) {
+      uint32_t tag = 0;
+      std::memcpy(&tag, &bytes[Epochs::place(i, rank)], 4);
+      EXPECT_EQ(tag, Epochs::tag(Epochs::kEpochs - 1, i, rank));
+    }
   }
   EXPECT_TRUE(std::filesystem::is_empty(scratch.log_));
 }
@@ -249,7 +273,7 @@ TEST(NodeFile, AClosedFileIsNotOpenedAgain) {
   auto again = all[0].job->open(options);
   ASSERT_TRUE(again.ok());
   EXPECT_NE(again->get(), held.get());
-  EXPECT_FALSE((*again)->ever_logged());
+  EXPECT_FALSE((*again)->usage().ever_logged());
   ASSERT_TRUE((*again)->append(0, data.data(), 10, 0).ok());
   ASSERT_TRUE((*again)->closing().release().ok());
   EXPECT_EQ(contents(path).size(), 10u);

@@ -212,7 +212,7 @@ TEST_F(Lagging, AFailureIsToldByTheNextCallsOnTheFile) {
   await_said("No space left on device, after its close");
   const Files files = open("data");
   EXPECT_EQ(files[0]->closing().complete().code(), Code::no_space);
-  EXPECT_EQ(files[0]->take_error().code(), Code::no_space);
+  EXPECT_EQ(files[0]->errors().take().code(), Code::no_space);
   EXPECT_FALSE(files[0]->closing().begin_lag());
   std::vector<std::byte> found(kRanks * kBytes);
   uint64_t got = 0;

@@ -89,7 +89,7 @@ TEST_F(WithLargePieces, AreInTheFileAtOnceAndTouchNoLog) {
   write(kLarge, 3 * kLarge, 'b', 1);
   EXPECT_EQ(straight(), kLarge);
   EXPECT_EQ(straight(1), 3 * kLarge);
-  EXPECT_FALSE(file().ever_logged());
+  EXPECT_FALSE(file().usage().ever_logged());
   EXPECT_EQ(contents(path), oracle.bytes);
   EXPECT_EQ(*file().size_bytes(), 4 * kLarge);
   expect_read();

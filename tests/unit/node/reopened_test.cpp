@@ -71,7 +71,7 @@ TEST_F(Reopened, WhatIsOnlyInTheLogIsReadAndDrained) {
   EXPECT_TRUE(files[0]->read(0, found.data(), found.size(), &got).ok());
   EXPECT_EQ(got, found.size());
   EXPECT_EQ(found, all('a'));
-  for (const auto& file : files) EXPECT_TRUE(file->take_error().ok());  // the close has said it
+  for (const auto& file : files) EXPECT_TRUE(file->errors().take().ok());  // the close has said it
   close(true);
   EXPECT_EQ(contents(path), all('a'));
 }

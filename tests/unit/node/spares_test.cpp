@@ -119,7 +119,7 @@ TEST_F(SparesTest, OneThatIsOpenedAgainBeginsAnew) {
   ASSERT_TRUE(write_one(*job, file('a'), '1'));
   std::ofstream(file('a'), std::ios::trunc) << "others";
   auto again = *job->open({file('a'), false, {}});
-  EXPECT_FALSE(again->ever_logged());
+  EXPECT_FALSE(again->usage().ever_logged());
   EXPECT_EQ(*again->size_bytes(), 6u);
   const std::byte byte{'2'};
   ASSERT_TRUE(again->append(1, &byte, 1, 0).ok());
