@@ -54,8 +54,8 @@ class Place:
         content = self.file.read_bytes() if self.file.exists() else b""
         return content == b"".join(letter.encode() * BLOCK for letter in text)
 
-    def recovered(self):
-        return self.run([self.pmio, "recover", "--dir", self.logs]).stdout
+    def recovered(self, wait_s=0):
+        return self.run([self.pmio, "recover", "--wait", wait_s, "--dir", self.logs]).stdout
 
     def says_later(self):
         """What pmio says to the program that is started next."""
@@ -73,7 +73,7 @@ def check_complete(test, place, way, text):
     said = "\n".join(lines) + place.says_later()
     test.check(f"{way}: the file is complete", place.has(text), said)
     if way in ABORTED and place.jobs():  # of a rank that was killed just before it took it away
-        said += place.recovered()
+        said += place.recovered(wait_s=30)
         test.check(f"{way}: nothing had to be recovered", place.has(text), said)
     test.check(f"{way}: no log is left", not place.jobs(), str(place.jobs()))
     if way in ALONE:
