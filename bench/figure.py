@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Draws the results of bench/nodes.py: the rate of each contestant by pattern, to the log and to the complete file.
-Or those of bench/sweep.py: pmio over the best plain way by the size of the blocks.
+Or those of bench/sweep.py: pmio over the best plain way by the size of the blocks, a panel for each file system.
 
   bench/figure.py docs/figures/nodes.json docs/figures/nodes.svg
+  bench/figure.py ext4.json tmpfs.json docs/figures/sweep.svg
 """
 
 import json
@@ -18,6 +19,7 @@ COLOURS = {"pmio": "#0b5394", "enable": "#e69138", "disable": "#f6b26b", "defaul
 
 STATES = {"cold": "#0b5394", "warm": "#e69138"}
 KIB = 1 << 10
+TICKS = (0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 50)
 
 
 def draw(axes, phase, results):
@@ -51,35 +53,52 @@ def draw_nodes(results):
     return figure
 
 
-def draw_sweep(results):
-    figure, axes = figures.pyplot.subplots(figsize=(9, 4), layout="constrained")
-    blocks = sorted({row["block"] for row in results["sweep"]})
+def draw_file_system(axes, kind, rows, target):
+    """Medians, and quartiles as a band."""
+    blocks = sorted({row["block"] for row in rows})
     for state, colour in STATES.items():
-        for phase, line in (("file", "-"), ("log", ":")):
-            rows = [row for row in results["sweep"] if row["state"] == state]
-            ratios = [row[f"{phase}_over_best"] for row in rows]
-            axes.plot([row["block"] for row in rows], ratios, line, marker="o", markersize=3, color=colour,
-                      label=f"{state}, time-to-{phase}")  # fmt: skip
-    axes.axhline(results["target"], color="#888888", linewidth=0.8)
+        of_state = sorted((row for row in rows if row["state"] == state), key=lambda row: row["block"])
+        for phase, line in (("file", "-"), ("log", ":")) if of_state else ():
+            at = [row["block"] for row in of_state]
+            names = [f"{phase}_{name}" for name in ("over_best", "lower", "upper")]
+            median, lower, upper = ([row[name] for row in of_state] for name in names)
+            axes.plot(at, median, line, marker="o", markersize=3, color=colour, label=f"{state}, time-to-{phase}")
+            axes.fill_between(at, lower, upper, color=colour, alpha=0.15, linewidth=0)
+    axes.axhline(target, color="#888888", linewidth=0.8)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(blocks, [str(block) if block < KIB else f"{block / KIB:g} Ki" for block in blocks], fontsize=7)
-    axes.set_xlabel("block, bytes")
-    axes.set_ylabel("pmio over the best plain way")
+    axes.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS], fontsize=7)
+    axes.minorticks_off()
+    axes.set_ylabel("pmio over the best plain way", fontsize=8)
     axes.grid(axis="y", color="#dddddd", linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8, frameon=False)
-    axes.set_title(f"2 ranks, {results['mpi']}, one node: medians of {results['repetitions']}", fontsize=10)
+    axes.set_title(f"files on {kind}", loc="left", fontsize=10)
+
+
+def draw_sweeps(results):
+    """A panel for each file system; several results of one are one sweep."""
+    kinds = list(dict.fromkeys(each["files_on"] for each in results))
+    size = (9, 1 + 3 * len(kinds))
+    how = {"squeeze": False, "sharey": True, "layout": "constrained"}
+    figure, panels = figures.pyplot.subplots(len(kinds), 1, figsize=size, **how)
+    for axes, kind in zip(panels[:, 0], kinds):
+        rows = [row for each in results if each["files_on"] == kind for row in each["sweep"]]
+        draw_file_system(axes, kind, rows, results[0]["target"])
+    panels[-1, 0].set_xlabel("block, bytes; one per call")
+    panels[0, 0].legend(fontsize=8, frameon=False)
+    how = f"medians of {results[0]['repetitions']}, quartiles"
+    figure.suptitle(f"2 ranks, {results[0]['mpi']}, one node: {how}", fontsize=11)
     return figure
 
 
 def main():
     if sys.argv[1:] == ["--check"]:  # that it can draw
         return
-    if len(sys.argv) != 3:
-        raise SystemExit("usage: bench/figure.py RESULTS.json FIGURE.svg")
-    results = json.loads(Path(sys.argv[1]).read_text())
-    figures.save(draw_sweep(results) if "sweep" in results else draw_nodes(results), Path(sys.argv[2]))
+    if len(sys.argv) < 3:
+        raise SystemExit("usage: bench/figure.py RESULTS.json... FIGURE.svg")
+    results = [json.loads(Path(path).read_text()) for path in sys.argv[1:-1]]
+    figures.save(draw_sweeps(results) if "sweep" in results[0] else draw_nodes(results[0]), Path(sys.argv[-1]))
 
 
 if __name__ == "__main__":

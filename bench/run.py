@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Compares pmio with plain MPI-IO: the contestants take turns in one session, and medians are compared.
+"""Compares pmio with plain MPI-IO: the contestants take turns in one session.
+
+A ratio is the median of those of the runs of one repetition, with its quartiles. A run that others have disturbed is
+made again (pmiolab/quiet.py).
 
 Time-to-log is the time in the write calls, time-to-file that plus the close. Cold is the first file of a job:
 a fresh process, a fresh log directory, nothing was written before. Warm is the second. Reads are collective,
@@ -8,15 +11,13 @@ the log's medium and back: this is the best that the machine can do, and the rea
 Cold it maps a new file and populates its pages ahead of the copy, 2 MiB at once. "checked copy" also reads the
 clock and takes a CRC-32C per call, as any log must that orders its records and detects torn ones. A contestant
 that is too slow for the whole amount writes less; the table says so, and rates are compared. Every run checks
-every byte. Before each run as much memory as it needs is touched and freed.
+every byte. Before each run as much memory as it needs is touched and freed, until that is fast.
 pmio also takes part without a log, by pmio_mode=twophase, with pmio_cb_memory=dram and pmem, and independent.
 
   bench/run.py --mpi mpich-5.0.2 --repetitions 5 --json results.json
 """
 
-import subprocess
-
-from pmiolab import command_line, comparison, contestants, mpi_libraries, tables
+from pmiolab import command_line, comparison, contestants, mpi_libraries, places, quiet, tables
 from pmiolab.comparison import Pattern
 from pmiolab.contestants import CONTESTANTS, LIMITS, MODES
 from pmiolab.places import MIB
@@ -52,8 +53,8 @@ class Session:
         """The rates, cold and warm, and how many bytes each contestant wrote."""
         cold, warm = ({name: {} for name in self.contestants} for _ in range(2))
         amounts = {}
-        for _ in range(self.options.repetitions):
-            for name in self.contestants:
+        for repetition in range(self.options.repetitions):
+            for name in comparison.in_turn(self.contestants, repetition):
                 phases = PHASES.get(name, ("log", "file", "read"))
                 writing = [phase for phase in phases if phase != "read"]
                 comparison.add_rates(cold[name], self.run(name, pattern, warm=False), writing)
@@ -77,8 +78,8 @@ def main():
     options = parse_options()
     mpi = mpi_libraries.choose(options.build, options.mpi)
     session, summaries = Session(options, mpi), []
-    kind = subprocess.run(["stat", "-f", "-c", "%T", str(options.work)], capture_output=True, text=True, check=False)
-    print(f"{mpi.tag}, 2 ranks, {options.repetitions} repetitions, files on {kind.stdout.strip()}, cold and warm")
+    kind = places.file_system(options.work)
+    print(f"{mpi.tag}, 2 ranks, {options.repetitions} repetitions, files on {kind}, cold and warm")
     for pattern in comparison.chosen(PATTERNS, options.pattern):
         cold, warm, amounts = session.measure(pattern)
         has_targets = mpi.family == "mpich" and options.divide == 1
@@ -87,6 +88,7 @@ def main():
         summary["cold"] = comparison.summarise(pattern, cold, amounts, targets, LIMITS, MODES)
         summaries.append(summary)
         comparison.print_summary(summary, "both ranks")
+    print(f"\n{quiet.repeated()} runs were disturbed and made again")
     tables.write_json(options.json, {"mpi": mpi.tag, "results": summaries})
 
 

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from pmiolab import checks, comparison, differential, mpi_jobs, pages, places, process_table, processes, tables
+from pmiolab import checks, comparison, differential, mpi_jobs, pages, places, process_table, processes, quiet, tables
 
 SCRIPTS = ("tests", "tests/programs", "bench", "testbed")
 
@@ -127,9 +127,52 @@ class Comparison(unittest.TestCase):
         }
         self.assertEqual(found, expected)
 
+    def test_runs_of_one_repetition_are_compared(self):
+        """The second repetition was of a slower minute, and the third of a faster one."""
+        rates = {"pmio": {"log": [10, 2, 40]}, "default": {"log": [10, 1, 5]}}
+        ratios = comparison.summarise(self.PATTERN, rates, {}, {})["ratios"]
+        [ratio] = [each for each in ratios if each["over"] == "best"]
+        self.assertEqual((ratio["lower"], ratio["ratio"], ratio["upper"]), (1.5, 2, 5))
+        self.assertEqual(comparison.ratio_of([10, 30, 20], [4, 5]), (15 / 4.5, 20 / 4.5, 25 / 4.5))
+        self.assertEqual(comparison.ratio_of([3], [2]), (1.5, 1.5, 1.5))
+
+    def test_the_fastest_has_the_best_median(self):
+        rates = {"lucky": {"file": [1, 9, 1]}, "steady": {"file": [2, 2, 2]}}
+        self.assertEqual(comparison.fastest(rates, "file", rates), "steady")
+
+    def test_each_repetition_begins_with_another(self):
+        self.assertEqual(
+            [comparison.in_turn(["a", "b", "c"], n) for n in (0, 1, 5)],
+            [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]],
+        )
+
     def test_a_slower_file_is_named_without_a_target(self):
         ratio = {"phase": "file", "over": "best", "ratio": 0.9, "target": None, "beyond": None}
         self.assertEqual((comparison.verdict(ratio), comparison.verdict({**ratio, "ratio": 1})), ("SLOWER", ""))
+
+
+class Quiet(unittest.TestCase):
+    STAT = "cpu  100 20 30 5000 7 1 2 3 40 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n"
+
+    def results(self, *shares):
+        """How many runs there were, and which one counts, if others used so much of a processor meanwhile."""
+        runs, times = [], iter([usage for used in shares for usage in (quiet.Usage(0, 0), quiet.Usage(2, 2 * used))])
+        result = quiet.measured(lambda: runs.append(len(runs)) or len(runs), lambda: next(times))
+        return len(runs), result
+
+    def test_what_others_use(self):
+        self.assertEqual(quiet.usage_of(self.STAT, 100, 0.5, 7), quiet.Usage(7, 1.56 - 0.5))
+
+    def test_a_quiet_run_counts_at_once(self):
+        self.assertEqual(self.results(0.1, 0), (1, 1))
+
+    def test_a_disturbed_run_is_made_again(self):
+        before = quiet.repeated()
+        self.assertEqual(self.results(0.9, 0.3, 0.1), (3, 3))
+        self.assertEqual(quiet.repeated() - before, 2)
+
+    def test_the_least_disturbed_counts_if_none_is_quiet(self):
+        self.assertEqual(self.results(0.9, 0.3, 0.6, 0.5), (4, 2))
 
 
 class Differential(unittest.TestCase):

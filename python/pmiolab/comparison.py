@@ -69,6 +69,35 @@ def add_rates(rates: dict[str, list[float]], times: Mapping[str, float], phases:
         rates.setdefault(phase, []).append(times["bytes"] / seconds[phase] / 1e6)
 
 
+def in_turn(names: Sequence[str], repetition: int) -> list[str]:
+    """Whoever is first leaves the machine to the next in another state: so each repetition begins with another one."""
+    first = repetition % len(names)
+    return [*names[first:], *names[:first]]
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The lower one, the median, the upper one."""
+    if len(values) == 1:
+        return (values[0],) * 3
+    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return lower, median, upper
+
+
+def ratio_of(mine: Sequence[float], others: Sequence[float]) -> tuple[float, float, float]:
+    """Quartiles of the ratios of runs that were made in the same repetition.
+
+    The machine changes from minute to minute. If there are not as many runs of both: of mine over the others' median.
+    """
+    if len(mine) != len(others):
+        others = [statistics.median(others)] * len(mine)
+    return quartiles([ours / theirs for ours, theirs in zip(mine, others)])
+
+
+def fastest(rates: Rates, phase: str, names: Iterable[str]) -> str:
+    """Who has the best median. The best of several single runs is better than anybody is."""
+    return max(names, key=lambda name: statistics.median(rates[name][phase]))
+
+
 def summarise(
     pattern: Pattern,
     rates: Rates,
@@ -77,23 +106,26 @@ def summarise(
     limits: Iterable[str] = (),
     modes: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Medians per contestant, and ratios of pmio to each, with their targets. amounts: bytes that each has written.
+    """Medians per contestant, and ratios of pmio to each (ratio_of), with their targets.
 
+    amounts: bytes that each has written.
     modes: contestants that are pmio too, of which none is the best plain way.
     """
     medians = {
         name: {phase: statistics.median(values) for phase, values in phases.items()} for name, phases in rates.items()
     }
     ratios = []
-    for phase, mine in medians["pmio"].items():
-        of_others = [(name, of[phase]) for name, of in medians.items() if phase in of and name not in ("pmio", *limits)]
-        of_limits = [(name, medians[name][phase]) for name in limits if phase in medians.get(name, ())]
-        plain = [rate for name, rate in of_others if name not in modes]
-        best = [("best", max(plain))] if plain else []
-        for name, rate in of_others + best + of_limits:
-            target = targets.get((phase, name))
-            beyond = next((limit for limit, most in of_limits if target and target * rate > most), None)
-            ratios.append({"phase": phase, "over": name, "ratio": mine / rate, "target": target, "beyond": beyond})
+    for phase in medians["pmio"]:
+        others = [name for name, of in medians.items() if phase in of and name not in ("pmio", *limits)]
+        of_limits = [name for name in limits if phase in medians.get(name, ())]
+        plain = [name for name in others if name not in modes]
+        best = [("best", fastest(rates, phase, plain))] if plain else []
+        for over, name in [*((name, name) for name in others), *best, *((name, name) for name in of_limits)]:
+            target, rate = targets.get((phase, over)), medians[name][phase]
+            beyond = next((limit for limit in of_limits if target and target * rate > medians[limit][phase]), None)
+            lower, ratio, upper = ratio_of(rates["pmio"][phase], rates[name][phase])
+            ratios.append({"phase": phase, "over": over, "ratio": ratio, "lower": lower, "upper": upper,
+                           "target": target, "beyond": beyond})  # fmt: skip
     return {"pattern": pattern.name, "bytes": amounts, "MB_per_s": medians, "all_MB_per_s": rates, "ratios": ratios}
 
 
@@ -109,10 +141,15 @@ def print_summary(summary: Mapping[str, Any], ranks: str) -> None:
         rates = [states[state]["MB_per_s"].get(name, {}).get(phase) for state, phase in shown]
         rows.append((name, f"{summary['bytes'][name] / MIB:.1f}", *(f"{r:.1f}" if r else "" for r in rates)))
     print_table(("contestant", "MiB", *(state + COLUMNS[phase] for state, phase in shown)), rows)
-    rows = [(state + r["phase"], r["over"], f"{r['ratio']:.2f}", r["target"] or "", verdict(r))
+    rows = [(state + r["phase"], r["over"], f"{r['ratio']:.2f}", spread(r), r["target"] or "", verdict(r))
             for state, of in states.items() for r in of["ratios"]]  # fmt: skip
-    columns = 5 if any(target or word for *_, target, word in rows) else 3
-    print_table(("phase", "pmio over", "ratio", "target", "")[:columns], [row[:columns] for row in rows])
+    columns = 6 if any(target or word for *_, target, word in rows) else 4
+    print_table(("phase", "pmio over", "ratio", "quartiles", "target", "")[:columns], [row[:columns] for row in rows])
+
+
+def spread(ratio: Mapping[str, Any]) -> str:
+    """The quartiles, for a table."""
+    return f"{ratio['lower']:.2f}-{ratio['upper']:.2f}"
 
 
 def verdict(ratio: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,14 @@ ROOT = Path(__file__).resolve().parents[2]
 RELEASE = ROOT / "build" / "release"  # the build directory that scripts take by default
 SYSTEM_PYTHON = "/usr/bin/python3"  # the interpreter that the distribution's Python packages belong to
 KIB, MIB = 1 << 10, 1 << 20  # bytes
+
+
+def file_system(path: Path) -> str:
+    """The type of the one that a directory is on, as mount(8) calls it."""
+    words = ["stat", "-c", "%m", str(path)]
+    mount = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    kinds = [line.split()[2] for line in Path("/proc/mounts").read_text().splitlines() if line.split()[1] == mount]
+    return kinds[-1] if kinds else "unknown"
 
 
 def pmio(build: Path) -> Path:
