@@ -42,6 +42,8 @@ struct JobStatistics {
   std::optional<uint64_t> bytes_in_log;  // of one that was killed, what is not in its files yet
   std::string fact(const char* key) const { return facts.value(key, std::string("?")); }
   uint64_t number(const char* key) const { return facts.value(key, uint64_t{0}); }
+  // Whether a file was logged; else statistics were asked for.
+  bool has_log() const { return !fact("medium").empty(); }
   std::string program() const;  // without its directory
 };
 

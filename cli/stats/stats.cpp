@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common/as_user.h"
 #include "cli/common/report_format.h"
+#include "cli/stats/files.h"
 #include "cli/stats/jobs.h"
 #include "medium/default_directory.h"
 #include "stats/file_list.h"
@@ -106,7 +107,7 @@ void print_calls(const Ranks& ranks) {
 }
 
 void print_phases(const Ranks& ranks) {
-  print_table("Time by phase, in ms; of `to log`, `waiting` was for room in it; merge and drain are beside",
+  print_table("Time by phase, in ms; `waiting` is part of `to log`; merge and drain are beside",
               {"open", "to log", "waiting", "read", "sync", "close", "merge", "drain"}, ranks,
               [](const Numbers& n) -> std::vector<std::string> {
                 return {ms(n.open_ns), ms(n.to_log_ns()), ms(n.append_wait_ns), ms(n.read_ns),
@@ -136,7 +137,7 @@ void print_summary(const Ranks& ranks) {
               ms(total.append_wait_ns).c_str());
 }
 
-FileList files_of(const Ranks& ranks) {
+FileList file_list_of(const Ranks& ranks) {
   FileList files;
   for (const RankStatistics& rank : ranks) {
     const auto list = rank.document.find("files");
@@ -155,7 +156,8 @@ void print_header(const JobStatistics& job) {
       job.ranks.empty() ? "" : "took " + decimal(static_cast<double>(job.number("wall_ns")) / 1e9) + " s, ";
   std::printf("  began %s on %s, %s%s\n", local_time(job.number("start_realtime_ns")).c_str(),
               job.fact("host").c_str(), took.c_str(), job.fact("mpi").c_str());
-  std::printf("  log in %s (%s)\n", job.fact("log_directory").c_str(), job.fact("medium").c_str());
+  if (job.has_log())
+    std::printf("  log in %s (%s)\n", job.fact("log_directory").c_str(), job.fact("medium").c_str());
   if (job.ranks.empty()) {
     if (job.state == "running")
       std::printf("  it has no statistics before MPI_Finalize; pmio inspect shows its log\n");
@@ -166,7 +168,7 @@ void print_header(const JobStatistics& job) {
       std::printf("  no statistics; its log is not there any more: recovered, or thrown away\n");
     return;
   }
-  const FileList files = files_of(job.ranks);
+  const FileList files = file_list_of(job.ranks);
   if (!files.reasons().empty()) std::printf("  %s\n", files.told(kColumns - 2).c_str());
 }
 
@@ -186,7 +188,9 @@ Json json_of(const JobStatistics& job) {
                 {"drain_bytes_per_second", bytes_per_second(total.drain_bytes, total.drain_ns)},
                 {"bytes_in_log", job.bytes_in_log ? Json(*job.bytes_in_log) : Json()},
                 {"total", total.json()},
+                {"files", Json::array()},
                 {"ranks", Json::array()}};
+  for (const FileOfJob& file : files_of(job.ranks)) document["files"].push_back(file.json());
   for (const RankStatistics& rank : job.ranks) document["ranks"].push_back(rank.document);
   return document;
 }
@@ -227,10 +231,13 @@ int run(const Options& options) {
                 options.directory.c_str());
   print_header(job);
   if (job.ranks.empty()) return 0;
-  print_summary(job.ranks);
-  print_phases(job.ranks);
-  print_calls(job.ranks);
+  if (job.has_log()) {
+    print_summary(job.ranks);
+    print_phases(job.ranks);
+    print_calls(job.ranks);
+  }
   print_system_calls(job.ranks);
+  print_files(files_of(job.ranks));
   return 0;
 }
 

@@ -182,6 +182,28 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
   return {};
 }
 
+FileNumbers TargetFile::take_numbers() {
+  const auto take = [](std::atomic<uint64_t>& counter) {
+    return counter.exchange(0, std::memory_order_relaxed);
+  };
+  FileNumbers taken;
+  taken.target_writes_1k = take(counters_.writes[0]);
+  taken.target_writes_1m = take(counters_.writes[1]);
+  taken.target_writes_large = take(counters_.writes[2]);
+  taken.target_write_bytes = take(counters_.written_bytes);
+  taken.target_write_ns = take(counters_.write_ns);
+  taken.target_reads_1k = take(counters_.reads[0]);
+  taken.target_reads_1m = take(counters_.reads[1]);
+  taken.target_reads_large = take(counters_.reads[2]);
+  taken.target_read_bytes = take(counters_.read_bytes);
+  taken.target_read_ns = take(counters_.read_ns);
+  taken.gaps = take(counters_.gaps);
+  taken.gap_bytes = take(counters_.gap_bytes);
+  taken.read_modify_writes = take(counters_.rewrites);
+  taken.read_modify_write_bytes = take(counters_.rewritten_bytes);
+  return taken;
+}
+
 void TargetFile::forget_cached(uint64_t offset, uint64_t length) {
   // The kernel would keep the whole of a page that the range holds only in part.
   static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

@@ -16,6 +16,7 @@
 #include "drain/interval.h"
 #include "log/format.h"
 #include "log/target_mark.h"
+#include "stats/file_statistics.h"
 
 namespace pmio {
 
@@ -23,6 +24,8 @@ struct IoCounters {  // system calls by size class (Cray's: up to 1 KiB, up to 1
   std::atomic<uint64_t> writes[3]{}, reads[3]{};
   std::atomic<uint64_t> written_bytes{0}, read_bytes{0};
   std::atomic<uint64_t> write_ns{0}, read_ns{0};
+  // Holes between intervals that were written by themselves; and writes as one with the bytes of such holes.
+  std::atomic<uint64_t> gaps{0}, gap_bytes{0}, rewrites{0}, rewritten_bytes{0};
 };
 
 class TargetFile {
@@ -132,6 +135,8 @@ class TargetFile {
   Access access() const { return access_; }
   const std::string& path() const { return path_; }
   IoCounters& counters() { return counters_; }
+  // The same since the last call of this, with nothing else in the numbers.
+  FileNumbers take_numbers();
 
  private:
   TargetFile() = default;

@@ -94,6 +94,12 @@ class Holes {
 }  // namespace
 
 Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered) {
+  if (covered.size() > 1) {
+    uint64_t bytes = covered.back().end - covered.front().begin;
+    for (const Interval& interval : covered) bytes -= interval.bytes();
+    counters_.gaps.fetch_add(covered.size() - 1, std::memory_order_relaxed);
+    counters_.gap_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
   for (const Interval& interval : covered)
     PMIO_TRY(write(interval.begin, window + (interval.begin - a), interval.bytes()));
   return {};
@@ -104,6 +110,8 @@ Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<con
 Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered) {
   const Interval range{covered.front().begin, covered.back().end};
   const auto old = std::make_unique_for_overwrite<std::byte[]>(std::min(kReadBytes, range.bytes()));
+  counters_.rewrites.fetch_add(1, std::memory_order_relaxed);
+  counters_.rewritten_bytes.fetch_add(range.bytes(), std::memory_order_relaxed);
   size_t next = 0;  // the interval behind the gap that is being filled
   uint64_t at = range.begin;
   while (at < range.end) {

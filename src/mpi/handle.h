@@ -18,6 +18,7 @@
 #include "drain/straight_file.h"
 #include "mpi/buffered_file.h"
 #include "mpi/engine.h"
+#include "mpi/file_notes.h"
 #include "mpi/held_type.h"
 #include "mpi/info.h"
 #include "mpi/next.h"
@@ -41,6 +42,8 @@ struct Handle {
   std::string path;  // the same, absolute; empty where it is not known
   Hints hints;
   LibraryHints library_hints;
+  FileStatistics::Pairs wished;            // wished_hints, if statistics are kept
+  FileCalls calls;                         // of one that does not log, likewise
   bool closes_in_background = false;       // pmio_close: the same on all ranks, and of a file that logs
   std::shared_ptr<File> file;              // null where the handle never logged
   std::unique_ptr<StraightFile> straight;  // null where the handle never went straight

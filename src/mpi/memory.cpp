@@ -24,6 +24,14 @@ Status cannot_pack() {
 
 }  // namespace
 
+uint64_t bytes_of(const Transfer& transfer) {
+  MPI_Count size = 0;
+  if (transfer.count <= 0 || transfer.datatype == MPI_DATATYPE_NULL ||
+      mpi().Type_size_x(transfer.datatype, &size) != MPI_SUCCESS || size < 0)
+    return 0;
+  return static_cast<uint64_t>(size) * static_cast<uint64_t>(transfer.count);
+}
+
 Result<Memory> Memory::of(const Transfer& transfer) {
   Memory memory;
   const FlatType* flat = flatten(transfer.datatype);

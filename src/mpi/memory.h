@@ -11,6 +11,9 @@
 
 namespace pmio {
 
+// As the datatype says; 0 if it is wrong.
+uint64_t bytes_of(const Transfer& transfer);
+
 class Memory {
  public:
   // invalid: count * size does not fit 63 bits. unsupported: a type that can neither be flattened nor packed.

@@ -128,6 +128,10 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->ranks = ranks.ranks();
   handle->hints = hints_for(filename, info, handle->rank == 0, &given);
   obey_site(without_prefix(filename), &handle->hints);
+  if (handle->hints.stats > 0 || FileStatistics::on()) {
+    process.start_statistics();
+    handle->wished = wished_hints(filename, info);
+  }
   complete_before_open(filename);
   if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
   const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
@@ -156,6 +160,7 @@ int file_close(MPI_File* fh) {
   // The handle leaves the table first: another thread may get the same MPI_File from an open as soon as it is
   // closed.
   const std::unique_ptr<Handle> handle = take_handle(*fh);
+  note_closing(*handle);
   const int error = raise_code(*handle, handle->engine().close(*handle));
   const int code = next_functions.File_close.next()(fh);
   return error != MPI_SUCCESS ? error : after_library_call(*handle, code);

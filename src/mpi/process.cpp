@@ -16,12 +16,14 @@
 #include "base/file_descriptor.h"
 #include "base/pulse.h"
 #include "medium/default_directory.h"
+#include "medium/directory.h"
 #include "mpi/agree.h"
 #include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/ends.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
+#include "mpi/straight_engine.h"
 #include "mpi/summary.h"
 #include "preload/names.h"
 #include "preload/vote.h"
@@ -34,6 +36,8 @@ namespace {
 // the program has forgotten to close is at least complete.
 void leave_open_files_to_library() {
   for (Handle* handle : own_handles()) {
+    note_closing(*handle);
+    if (handle->straight) note_straight(*handle);
     (void)step_aside(*handle, nullptr);  // an error has been said
   }
   drop_handles();
@@ -70,6 +74,20 @@ uint64_t random_id() {
 // Without it several ranks of a node log nothing.
 void keep(Result<std::unique_ptr<Rendezvous>> made, std::unique_ptr<Rendezvous>* into) {
   if (made.ok()) *into = std::move(made).value();
+}
+
+// Files that go straight are in the job's totals, too.
+void add_straight(Counters& all, const FileNumbers& numbers) {
+  count(all.target_writes_1k, numbers.target_writes_1k);
+  count(all.target_writes_1m, numbers.target_writes_1m);
+  count(all.target_writes_large, numbers.target_writes_large);
+  count(all.target_write_bytes, numbers.target_write_bytes);
+  count(all.target_write_ns, numbers.target_write_ns);
+  count(all.target_reads_1k, numbers.target_reads_1k);
+  count(all.target_reads_1m, numbers.target_reads_1m);
+  count(all.target_reads_large, numbers.target_reads_large);
+  count(all.target_read_bytes, numbers.target_read_bytes);
+  count(all.target_read_ns, numbers.target_read_ns);
 }
 
 constexpr int kStatisticsOfCalls = 2;  // level
@@ -127,6 +145,7 @@ void Process::start() {
   Hints hints = site_hints(rank_ == 0);
   hints.stats = std::max(hints.stats, crays_statistics());
   can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node();
+  if (can_log_ && stats_level_ > 0) start_statistics();
 }
 
 bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
@@ -245,7 +264,7 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_.directory = job_->options().directory;
   hints_.log_bytes = log_bytes;
   facts_ = run_facts(rank_, ranks_);
-  (void)announce_statistics(hints_.directory, facts(*job_));  // what cannot be kept is said at the end
+  (void)announce_statistics(hints_.directory, facts(job_.get()));  // what cannot be kept is said at the end
   joined_.store(job_.get(), std::memory_order_release);
   watch_ends(job_->options().background);
   return job_.get();
@@ -327,27 +346,49 @@ void Process::finish() {
   job_.reset();
 }
 
-RunFacts Process::facts(Job& job) const {
+RunFacts Process::facts(Job* job) const {
   RunFacts facts = facts_;
   facts.job = id_;
-  facts.log_directory = job.options().directory;
-  facts.medium = medium_kind_name(job.medium().kind());
+  if (job != nullptr) {
+    facts.log_directory = job->options().directory;
+    facts.medium = medium_kind_name(job->medium().kind());
+  }
   facts.start_realtime_ns = start_realtime_ns_;
   facts.wall_ns = monotonic_ns() - start_ns_;
   return facts;
 }
 
-void Process::keep_statistics() {
-  Job* job = joined();
-  if (job == nullptr) return;
-  const Status written = write_statistics(job->options().directory, facts(*job), job->counters(), files_);
-  if (!written.ok() && !job->has_lost_log()) complain_once("statistics are not kept: " + written.message());
+void Process::start_statistics() {
+  const LockGuard lock(mutex_);
+  if (FileStatistics::on()) return;
+  facts_ = run_facts(rank_, ranks_);
+  FileStatistics::start();
 }
 
-void Process::note_straight(const IoCounters& counters, const TwoPhaseCounters* buffering) {
+// A job that logs nothing has no log directory otherwise.
+void Process::keep_statistics() {
+  Job* job = joined();
+  if (job == nullptr && (!FileStatistics::on() || files_.reasons().empty())) return;
+  const std::string directory = job != nullptr ? job->options().directory : directory_of(site_hints(false));
+  Status written = job != nullptr ? Status() : Directory::open(directory).status();
+  if (written.ok()) {
+    Counters all;
+    if (job != nullptr) all.add(job->counters());
+    {
+      const LockGuard lock(sums_mutex_);
+      add_straight(all, straight_numbers_);
+    }
+    written = write_statistics(directory, facts(job), all, files_);
+  }
+  if (!written.ok() && (job == nullptr || !job->has_lost_log()))
+    complain_once("statistics are not kept: " + written.message());
+}
+
+void Process::note_straight(const std::string& path, const FileNumbers& numbers) {
+  if (FileStatistics::on()) FileStatistics::of_process().add(path, numbers);
   const LockGuard lock(sums_mutex_);
-  straight_.add(counters);
-  if (buffering != nullptr) straight_.add(*buffering);
+  straight_.add(numbers);
+  straight_numbers_.add(numbers);
 }
 
 void Process::report(int stats_level) {

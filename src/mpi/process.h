@@ -46,8 +46,11 @@ class Process {
   // The same for a file that is opened while nothing can be logged at all.
   void note_unlogged_file(const char* name);
 
-  // Of a file that went straight, and is closed.
-  void note_straight(const IoCounters& counters, const TwoPhaseCounters* buffering);
+  // Of a file that went straight, and is closed or left open at the end.
+  void note_straight(const std::string& path, const FileNumbers& numbers);
+
+  // From now on there are statistics of each file, and they are kept even if nothing is logged.
+  void start_statistics();
 
   // Of MPI_COMM_WORLD.
   int ranks() const { return ranks_; }
@@ -112,7 +115,7 @@ class Process {
   Status reach_nodes();
   bool all_go_on(const Status& status);
   Status start_cluster(const Hints& hints, const PeerToken& token);
-  RunFacts facts(Job& job) const;
+  RunFacts facts(Job* job) const;
   void report(int stats_level);
 
   bool can_log_ = false;
@@ -125,7 +128,8 @@ class Process {
   FileList files_;
   Mutex sums_mutex_;
   StraightSums straight_ PMIO_GUARDED_BY(sums_mutex_);
-  RunFacts facts_{};  // since the job was joined
+  FileNumbers straight_numbers_ PMIO_GUARDED_BY(sums_mutex_);
+  RunFacts facts_{};  // since the job was joined, or statistics are kept
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node

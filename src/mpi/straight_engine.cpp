@@ -34,6 +34,23 @@ class IndependentEngine final : public StraightEngine {
 };
 constinit IndependentEngine the_independent_engine;
 
+void add_to(FileNumbers& numbers, const TwoPhaseCounters& buffering) {
+  numbers.exchanged_calls = buffering.exchanged_calls;
+  numbers.unexchanged_calls = buffering.independent_calls;
+  numbers.windows = buffering.windows;
+  numbers.window_bytes = buffering.accessed_bytes;
+  numbers.whole_stripe_bytes = buffering.whole_stripes;
+  numbers.shared_stripes = buffering.shared_stripes;
+  numbers.messages = buffering.messages;
+  numbers.message_bytes = buffering.message_bytes;
+  numbers.metadata_bytes = buffering.metadata_bytes;
+  numbers.arrival_ns = buffering.arrival_ns;
+  numbers.copy_ns = buffering.copy_ns;
+  numbers.exchange_ns = buffering.exchange_ns;
+  numbers.file_ns = buffering.file_ns;
+  numbers.wait_ns = buffering.wait_ns;
+}
+
 }  // namespace
 
 Engine& independent_engine() { return the_independent_engine; }
@@ -106,6 +123,12 @@ Status StraightEngine::persist(Handle& handle) { return handle.straight->sync();
 
 int StraightEngine::close(Handle& handle) { return close_straight(handle); }
 
+void note_straight(Handle& handle) {
+  FileNumbers done = handle.straight->target().take_numbers();
+  if (handle.buffered) add_to(done, handle.buffered->engine().counters());
+  Process::instance().note_straight(handle.path, done);
+}
+
 int close_straight(Handle& handle) {
   Status status;
   if (handle.can_write()) status = handle.straight->target().flush();
@@ -114,8 +137,7 @@ int close_straight(Handle& handle) {
   const int worst = handle.team.worst(error_class(status));
   if (handle.rank == 0 && handle.shared && (handle.ranks > 1 || handle.shared->used()))
     handle.shared->remove();
-  const TwoPhaseCounters* buffering = handle.buffered ? &handle.buffered->engine().counters() : nullptr;
-  Process::instance().note_straight(handle.straight->target().counters(), buffering);
+  note_straight(handle);
   handle.buffered.reset();
   handle.straight.reset();
   return worst;

@@ -33,6 +33,9 @@ class StraightEngine : public Engine {
   static Outcome hand_on(Handle& handle, const Transfer& transfer);
 };
 
+// For the statistics, once: what such a handle has done, before its file is let go.
+void note_straight(Handle& handle);
+
 // Collective: the end of such a handle, also of one that has been handed on since. MPI's code, the same on
 // all ranks.
 int close_straight(Handle& handle);

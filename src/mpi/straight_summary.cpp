@@ -28,22 +28,20 @@ void print_exchange(size_t rank, const StraightSums& row) {
 
 }  // namespace
 
-void StraightSums::add(const IoCounters& counters) {
+void StraightSums::add(const FileNumbers& n) {
+  const std::array<uint64_t, 3> written{n.target_writes_1k, n.target_writes_1m, n.target_writes_large};
+  const std::array<uint64_t, 3> read{n.target_reads_1k, n.target_reads_1m, n.target_reads_large};
   for (size_t i = 0; i < writes.size(); i++) {
-    writes[i] += counters.writes[i].load(std::memory_order_relaxed);
-    reads[i] += counters.reads[i].load(std::memory_order_relaxed);
+    writes[i] += written[i];
+    reads[i] += read[i];
   }
-  file_ns +=
-      counters.write_ns.load(std::memory_order_relaxed) + counters.read_ns.load(std::memory_order_relaxed);
-}
-
-void StraightSums::add(const TwoPhaseCounters& counters) {
-  exchange_ns += counters.exchange_ns;
-  wait_ns += counters.wait_ns;  // of which arrival_ns is part
-  message_bytes += counters.message_bytes;
-  metadata_bytes += counters.metadata_bytes;
-  windows += counters.windows;
-  whole_stripes += counters.whole_stripes;
+  file_ns += n.target_write_ns + n.target_read_ns;
+  exchange_ns += n.exchange_ns;
+  wait_ns += n.wait_ns;  // of which arrival_ns is part
+  message_bytes += n.message_bytes;
+  metadata_bytes += n.metadata_bytes;
+  windows += n.windows;
+  whole_stripes += n.whole_stripe_bytes;
 }
 
 bool StraightSums::any() const {

@@ -5,8 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "drain/target.h"
-#include "twophase/two_phase.h"
+#include "stats/file_statistics.h"
 
 namespace pmio {
 
@@ -18,8 +17,7 @@ struct StraightSums {
   uint64_t message_bytes = 0, metadata_bytes = 0;
   uint64_t windows = 0, whole_stripes = 0;  // as an aggregator
 
-  void add(const IoCounters& counters);
-  void add(const TwoPhaseCounters& counters);
+  void add(const FileNumbers& numbers);
   bool any() const;
 };
 

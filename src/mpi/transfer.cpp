@@ -1,6 +1,7 @@
 // Reads and writes as the program has called them: blocking, nonblocking, split.
 #include <utility>
 
+#include "base/clock.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 
@@ -27,16 +28,45 @@ int free_request(void* extra) {
 
 int cancel_request(void*, int) { return MPI_SUCCESS; }
 
+Moved count_and_move(Handle& handle, const Transfer& transfer, Completion completion) {
+  const uint64_t begin = monotonic_ns();
+  const Moved moved = handle.engine().transfer(handle, transfer, completion);
+  const uint64_t ns = monotonic_ns() - begin;
+  // The library's part is still to come: its time is not known here.
+  if (!moved.outcome)
+    handle.calls.count(transfer, bytes_of(transfer), 0);
+  else
+    handle.calls.count(transfer, moved.bytes, ns);
+  return moved;
+}
+
+// The log counts what it does by itself.
+Moved move_for(Handle& handle, const Transfer& transfer, Completion completion) {
+  Engine& engine = handle.engine();
+  if (FileStatistics::on() && &engine != &log_engine()) [[unlikely]]
+    return count_and_move(handle, transfer, completion);
+  return engine.transfer(handle, transfer, completion);
+}
+
+Moved end_of_split(Handle& handle) {
+  const Direction direction = handle.split_later->direction;
+  if (!FileStatistics::on()) return handle.engine().end_split(handle);
+  const uint64_t begin = monotonic_ns();
+  const Moved moved = handle.engine().end_split(handle);
+  handle.calls.end_split(direction, moved.bytes, monotonic_ns() - begin);
+  return moved;
+}
+
 }  // namespace
 
 Outcome blocking(Handle& handle, const Transfer& transfer, MPI_Status* status) {
-  const Moved moved = handle.engine().transfer(handle, transfer, Completion::blocking);
+  const Moved moved = move_for(handle, transfer, Completion::blocking);
   if (moved.outcome == MPI_SUCCESS) fill_status(status, moved.bytes);
   return moved.outcome;
 }
 
 Outcome nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* request) {
-  const Moved moved = handle.engine().transfer(handle, transfer, Completion::nonblocking);
+  const Moved moved = move_for(handle, transfer, Completion::nonblocking);
   if (moved.outcome != MPI_SUCCESS) return moved.outcome;
   auto* extra = new uint64_t(moved.bytes);
   const int code = mpi().Grequest_start(&query_request, &free_request, &cancel_request, extra, request);
@@ -50,7 +80,7 @@ Outcome nonblocking(Handle& handle, const Transfer& transfer, MPI_Request* reque
 Outcome split_begin(Handle& handle, const Transfer& transfer) {
   if (!handle.in_library() && (handle.split || handle.split_later || handle.split_in_library))
     return raise_code(handle, MPI_ERR_IO);
-  const Moved moved = handle.engine().transfer(handle, transfer, Completion::split);
+  const Moved moved = move_for(handle, transfer, Completion::split);
   if (moved.outcome == MPI_SUCCESS && !handle.split_later) handle.split = moved.bytes;
   handle.split_in_library = !moved.outcome;
   return moved.outcome;
@@ -58,7 +88,7 @@ Outcome split_begin(Handle& handle, const Transfer& transfer) {
 
 Outcome split_end(Handle& handle, MPI_Status* status) {
   if (handle.split_later) {
-    const Moved moved = handle.engine().end_split(handle);
+    const Moved moved = end_of_split(handle);
     if (moved.outcome == MPI_SUCCESS) fill_status(status, moved.bytes);
     return moved.outcome;
   }

@@ -104,14 +104,6 @@ Status bring_in_before(Handle& handle, const char* filename) {
   return identity ? bring_in_pending(handle.looked_in, *identity, path) : Status();
 }
 
-uint64_t bytes_of(const Transfer& transfer) {
-  MPI_Count size = 0;
-  if (transfer.count <= 0 || transfer.datatype == MPI_DATATYPE_NULL ||
-      mpi().Type_size_x(transfer.datatype, &size) != MPI_SUCCESS || size < 0)
-    return 0;
-  return static_cast<uint64_t>(size) * static_cast<uint64_t>(transfer.count);
-}
-
 void start(Handle& handle) {
   MPI_Offset position = 0;
   if (next_functions.File_get_position.next()(handle.real, &position) != MPI_SUCCESS)

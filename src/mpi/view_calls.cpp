@@ -129,13 +129,7 @@ Outcome file_set_info(Handle& handle, MPI_Info info) {
 Outcome file_get_info(Handle& handle, MPI_Info* info_used) {
   const int code = next_functions.File_get_info.next()(handle.real, info_used);
   if (code != MPI_SUCCESS) return code;
-  Hints hints = Process::instance().job_hints();
-  hints.closes_in_background = handle.closes_in_background;
-  for (const auto& [key, value] : hints_in_force(hints, handle.engine().mode(), hints.directory))
-    set_in(*info_used, key, value);
-  if (handle.buffered && !handle.in_library())
-    for (const auto& [key, value] : buffering_in_force(handle.buffered->options_in_force()))
-      set_in(*info_used, key, value);
+  for (const auto& [key, value] : hints_in_force(handle)) set_in(*info_used, key, value);
   return code;
 }
 

@@ -68,6 +68,7 @@ void Appender::tally_large(uint64_t bytes, const LargeBytes& large, CallNumber c
     count(all.direct_calls);
   }
   past_log_.bytes += large.bytes;
+  past_log_ns_ += large.ns;
   count(all.direct_bytes, large.bytes);
   count(all.direct_ns, large.ns);
   if (call.open == 0 || call.independent || call.goes_on || !advance_table(call)) return;

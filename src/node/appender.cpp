@@ -184,6 +184,7 @@ void Appender::add_up(bool waits) {
   if (!lock_or_try(mutex, waits)) return;
   const Tally tally = std::exchange(tally_, {});
   const Calls past_log = std::exchange(past_log_, {});
+  const uint64_t past_log_ns = std::exchange(past_log_ns_, 0);
   mutex.unlock();
   Counters& all = file_.job->member->counters();
   count(all.append_calls, tally.calls);
@@ -194,6 +195,15 @@ void Appender::add_up(bool waits) {
   count(all.independent_writes, tally.calls + past_log.calls - collective);
   count(all.append_ns, tally.timer.total_ns());
   count(all.append_timed_calls, tally.timer.timed_calls());
+  if (!FileStatistics::on()) return;
+  FileNumbers done;
+  done.collective_writes = collective;
+  done.independent_writes = tally.calls + past_log.calls - collective;
+  done.logged_bytes = tally.bytes;
+  done.past_log_bytes = past_log.bytes;
+  done.written_bytes = tally.bytes + past_log.bytes;
+  done.write_ns = tally.timer.total_ns() + past_log_ns;
+  FileStatistics::of_process().add(file_.path, done);
 }
 
 Appender::Calls Appender::calls() {

@@ -181,6 +181,7 @@ class Appender {
   uint64_t last_end_ PMIO_GUARDED_BY(mutex) = 0;  // file byte behind the last record of the open segment
   bool counts_as_log_ = false;
   Tally tally_ PMIO_GUARDED_BY(mutex);
+  uint64_t past_log_ns_ PMIO_GUARDED_BY(mutex) = 0;
   Calls past_log_
       PMIO_GUARDED_BY(mutex);  // calls whose bytes all went straight to the file, and bytes that did
   std::atomic<std::thread::id> waits_{};

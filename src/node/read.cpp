@@ -265,6 +265,13 @@ void LogReader::add_up(bool waits) {
   count(all.read_file_bytes, tally.file_bytes);
   count(all.read_ns, tally.timer.total_ns());
   count(all.read_timed_calls, tally.timer.timed_calls());
+  if (!FileStatistics::on()) return;
+  FileNumbers done;
+  done.collective_reads = tally.collective;
+  done.independent_reads = tally.calls - tally.collective;
+  done.read_bytes = tally.bytes;
+  done.read_ns = tally.timer.total_ns();
+  FileStatistics::of_process().add(file_.path, done);
 }
 
 LogReader::Calls LogReader::calls() {

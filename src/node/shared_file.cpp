@@ -62,18 +62,19 @@ Status SharedFile::await_rank(const std::function<bool()>& done) const {
 }
 
 void SharedFile::add_up_target() const {
+  const FileNumbers done = target->take_numbers();
   Counters& all = job->member->counters();
-  IoCounters& io = target->counters();
-  std::atomic<uint64_t>* writes[] = {&all.target_writes_1k, &all.target_writes_1m, &all.target_writes_large};
-  std::atomic<uint64_t>* reads[] = {&all.target_reads_1k, &all.target_reads_1m, &all.target_reads_large};
-  for (int size_class = 0; size_class < 3; size_class++) {
-    count(*writes[size_class], io.writes[size_class].exchange(0, std::memory_order_relaxed));
-    count(*reads[size_class], io.reads[size_class].exchange(0, std::memory_order_relaxed));
-  }
-  count(all.target_write_bytes, io.written_bytes.exchange(0, std::memory_order_relaxed));
-  count(all.target_read_bytes, io.read_bytes.exchange(0, std::memory_order_relaxed));
-  count(all.target_write_ns, io.write_ns.exchange(0, std::memory_order_relaxed));
-  count(all.target_read_ns, io.read_ns.exchange(0, std::memory_order_relaxed));
+  count(all.target_writes_1k, done.target_writes_1k);
+  count(all.target_writes_1m, done.target_writes_1m);
+  count(all.target_writes_large, done.target_writes_large);
+  count(all.target_write_bytes, done.target_write_bytes);
+  count(all.target_write_ns, done.target_write_ns);
+  count(all.target_reads_1k, done.target_reads_1k);
+  count(all.target_reads_1m, done.target_reads_1m);
+  count(all.target_reads_large, done.target_reads_large);
+  count(all.target_read_bytes, done.target_read_bytes);
+  count(all.target_read_ns, done.target_read_ns);
+  if (FileStatistics::on()) FileStatistics::of_process().add(path, done);
 }
 
 }  // namespace pmio

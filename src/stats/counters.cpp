@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "stats/file_statistics.h"
+
 namespace pmio {
 namespace {
 
@@ -31,6 +33,23 @@ nlohmann::ordered_json facts_json(const RunFacts& facts) {
           {"medium", facts.medium}};
 }
 
+nlohmann::ordered_json pairs_json(const FileStatistics::Pairs& pairs) {
+  auto object = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : pairs) object[key] = value;  // the later ones count
+  return object;
+}
+
+void add_entry(nlohmann::ordered_json& file, const FileStatistics::Entry& entry) {
+  file["engine"] = entry.facts.engine;
+  file["why"] = entry.facts.why;
+  file["hints_wished"] = pairs_json(entry.facts.wished);
+  file["hints"] = pairs_json(entry.facts.in_force);
+  auto& numbers = file["numbers"];
+#define PMIO_STORE(name) numbers[#name] = entry.numbers.name;
+  PMIO_FILE_NUMBERS(PMIO_STORE)
+#undef PMIO_STORE
+}
+
 }  // namespace
 
 std::string announcement_json(const RunFacts& facts) { return text_of(facts_json(facts)); }
@@ -38,8 +57,11 @@ std::string announcement_json(const RunFacts& facts) { return text_of(facts_json
 std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files) {
   nlohmann::ordered_json document = facts_json(facts);
   auto& list = document["files"] = nlohmann::ordered_json::array();
-  for (const auto& [path, reason] : files.reasons())
+  const auto entries = FileStatistics::of_process().entries();
+  for (const auto& [path, reason] : files.reasons()) {
     list.push_back({{"path", path}, {"logged", reason.empty()}, {"reason", reason}});
+    if (const auto entry = entries.find(path); entry != entries.end()) add_entry(list.back(), entry->second);
+  }
   document["more_opens"] = files.more();
   auto& values = document["counters"];
 #define PMIO_STORE(name) values[#name] = counters.name.load(std::memory_order_relaxed);

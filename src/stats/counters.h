@@ -31,6 +31,11 @@ struct Counters {
 #define PMIO_DECLARE(name) std::atomic<uint64_t> name{0};  // NOLINT(bugprone-macro-parentheses)
   PMIO_COUNTERS(PMIO_DECLARE)
 #undef PMIO_DECLARE
+  void add(const Counters& other) {
+#define PMIO_ADD(name) name.fetch_add(other.name.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    PMIO_COUNTERS(PMIO_ADD)
+#undef PMIO_ADD
+  }
 };
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {

@@ -72,20 +72,25 @@ struct TwoPhaseParts {
   template <class Ready, class Serve>
   void wait(Ready ready, Serve serve) {
     Patience patience(eager);
-    uint64_t start = 0;
+    uint64_t start = 0, worked = 0;
     while (!ready()) {
       if (serve()) {
         patience.renew();
         continue;
       }
-      if (start == 0) start = monotonic_ns();
+      if (start == 0) {
+        start = monotonic_ns();
+        worked = counters.exchange_ns + counters.file_ns;
+      }
       if (patience.is_long()) collective.progress();
       if (patience.pause()) continue;
       lie_down(line().bell);
       if (!ready() && !serve()) sleep_on(line().bell, places.nodes() > 1 ? kNapNs : kSleepNs);
       get_up(line().bell);
     }
-    if (start != 0) counters.wait_ns += monotonic_ns() - start;
+    // What was done for others meanwhile is no waiting.
+    if (start != 0)
+      counters.wait_ns += monotonic_ns() - start + worked - counters.exchange_ns - counters.file_ns;
   }
   template <class Ready>
   void wait(Ready ready) {

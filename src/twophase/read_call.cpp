@@ -79,7 +79,9 @@ void ReadCall::take_first() {
     const uint64_t end = std::min(mine.end, stream_.bytes_before(parts_.memory->slot(step.slot).end));
     if (mine.begin < end)
       take_pieces(stream_, {mine.begin, end}, step.window.begin, parts_.memory->image(step.slot));
-    parts_.counters.exchange_ns += monotonic_ns() - start;
+    const uint64_t took = monotonic_ns() - start;
+    parts_.counters.exchange_ns += took;
+    parts_.counters.copy_ns += took;
   }
   done_ = step.number + 1;
   parts_.line().done.store(done_, std::memory_order_release);

@@ -89,7 +89,10 @@ Status Engine::write(const TwoPhaseRequest& request) {
   if (!have_memory()) return write_alone(stream);
   const CallPlan plan = plan_call(parts_, stream, true);
   if (!plan.status.ok()) return plan.status;
-  if (plan.exchange) return WriteCall(parts_, plan, stream).run();
+  if (plan.exchange) {
+    ++parts_.counters.exchanged_calls;
+    return WriteCall(parts_, plan, stream).run();
+  }
   if (plan.bytes == 0) return {};
   ++parts_.counters.independent_calls;
   Status status = write_alone(stream);
@@ -106,6 +109,7 @@ Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
   if (!plan.status.ok()) return plan.status;
   Status status;
   if (plan.exchange) {
+    ++parts_.counters.exchanged_calls;
     status = ReadCall(parts_, plan, stream).run(got);
   } else if (plan.bytes > 0) {
     ++parts_.counters.independent_calls;

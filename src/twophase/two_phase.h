@@ -73,6 +73,7 @@ struct TwoPhaseRequest {
 // What this rank has done; grows with each call.
 struct TwoPhaseCounters {
   uint64_t calls = 0, independent_calls = 0;  // all; those of them without an exchange
+  uint64_t exchanged_calls = 0;               // with one; the others had no bytes on any rank
   uint64_t bytes = 0;                         // that this rank has given or got
   // As an aggregator. Whole stripes: bytes that were accessed by stripes as a whole.
   uint64_t windows = 0, accessed_bytes = 0, whole_stripes = 0;
@@ -80,7 +81,8 @@ struct TwoPhaseCounters {
   uint64_t messages = 0, message_bytes = 0,
            metadata_bytes = 0;  // sent; metadata: what is no bytes of the file
   // Time: until all ranks had come; copies and messages; the file; waiting for other ranks.
-  uint64_t arrival_ns = 0, exchange_ns = 0, file_ns = 0, wait_ns = 0;
+  // arrival is part of waiting mostly; of the copies, copy_ns is for this rank's own bytes.
+  uint64_t arrival_ns = 0, exchange_ns = 0, file_ns = 0, wait_ns = 0, copy_ns = 0;
 };
 
 class TwoPhase {

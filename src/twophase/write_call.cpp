@@ -46,7 +46,9 @@ void WriteCall::fill(const Step& step, const Interval& mine) {
   list.begin(step.number);
   put_pieces(stream_, mine, step.window.begin, parts_.memory->image(step.slot),
              [&](const Vector& group) { list.add(group, step.window, parts_.memory->bits(step.slot)); });
-  parts_.counters.exchange_ns += monotonic_ns() - start;
+  const uint64_t took = monotonic_ns() - start;
+  parts_.counters.exchange_ns += took;
+  parts_.counters.copy_ns += took;
 }
 
 bool WriteCall::serve() {

@@ -1,0 +1,42 @@
+// What the statistics say of each file (stats/file_statistics.h), as far as the engines' own counters do not
+// tell it: the program's calls on a handle that does not log, and the hints. All of it is kept only if
+// statistics are asked for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpi/call.h"
+#include "stats/file_statistics.h"
+
+namespace pmio {
+
+struct Handle;
+
+// The calls on one handle. Threads: as of the calls; no two are in collective calls on one handle.
+class FileCalls {
+ public:
+  void count(const Transfer& transfer, uint64_t bytes, uint64_t ns);
+  // The end of a split call, which was counted at its begin.
+  void end_split(Direction direction, uint64_t bytes, uint64_t ns);
+  // What was counted since the last call of this.
+  FileNumbers take();
+
+ private:
+  struct Sum {
+    std::atomic<uint64_t> calls{0}, bytes{0}, ns{0};
+  };
+  Sum collective_writes_, collective_reads_, writes_, reads_;
+};
+
+// The hints of all sources for a file that is about to be opened, the later ones of which count.
+FileStatistics::Pairs wished_hints(const char* filename, MPI_Info info);
+
+// The values that took effect, as MPI_File_get_info tells them; the MPI library's own are not among them if
+// pmio has the handle.
+FileStatistics::Pairs hints_in_force(const Handle& handle);
+
+// Before the close of the handle, and of what the program has left open at the end.
+void note_closing(Handle& handle);
+
+}  // namespace pmio
