@@ -29,6 +29,7 @@ void add_run(CLI::App& app);
 // Keeps the words that belong to the program which `pmio run` starts; gives the argc of what is pmio's own.
 int cut_program(const CLI::App& app, int argc, char** argv);
 void add_doctor(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_recover(CLI::App& app);
 void add_discard(CLI::App& app);
 void add_inspect(CLI::App& app);

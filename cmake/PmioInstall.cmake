@@ -13,6 +13,7 @@ include(CMakePackageConfigHelpers)
 
 set(PMIO_RUNTIME_DESTINATION ${CMAKE_INSTALL_LIBDIR}/pmio)
 # The runtime libraries as seen from the command, wherever the prefix is.
+file(RELATIVE_PATH PMIO_DATA_FROM_COMMAND ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DATADIR}/pmio)
 file(RELATIVE_PATH PMIO_RUNTIMES_FROM_COMMAND ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/pmio)
 
 # The directory of the site's file, as seen from the runtime libraries and from the command.

@@ -10,6 +10,7 @@
 #define PMIO_PMIO_H
 
 #include <mpi.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +32,15 @@ int pmio_drain(MPI_File fh);
  * pmio knows nothing of fh, as in a job that it stays out of; call MPI_File_sync. Any other error has been
  * through fh's error handler. */
 int pmio_persist(MPI_File fh);
+
+/* What this rank has spent so far in collective buffering of fh (pmio_mode=twophase), in nanoseconds:
+ *   ns[0]  until all ranks had come to a call and had told each other what they access
+ *   ns[1]  copying this rank's own bytes in memory that the node's ranks share
+ *   ns[2]  packing and sending messages to other nodes, and taking theirs
+ *   ns[3]  waiting for other ranks, beside ns[0]
+ *   ns[4]  writing and reading the file
+ * It is local. MPI_ERR_UNSUPPORTED_OPERATION: pmio does not buffer fh collectively. */
+int pmio_collective_times(MPI_File fh, uint64_t ns[5]);
 
 #ifdef __cplusplus
 }

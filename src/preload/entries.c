@@ -55,6 +55,7 @@ static pmio_word missing(const char* name) {
 /* pmio/pmio.h says what these answer where pmio is out of the way. */
 PMIO_FORWARD(pmio_drain, return 0)
 PMIO_FORWARD(pmio_persist, return pmio_unsupported_code())
+PMIO_FORWARD(pmio_collective_times, return pmio_unsupported_code())
 
 PMIO_EXPORT const char* pmio_version(void) { return PMIO_VERSION; }
 
