@@ -34,6 +34,7 @@ void add_recover(CLI::App& app);
 void add_discard(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_stats(CLI::App& app);
+void add_report(CLI::App& app);
 void add_wait(CLI::App& app);
 
 // What `pmio` will exit with, when called from a subcommand's callback; 0 without.

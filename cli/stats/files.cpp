@@ -35,6 +35,12 @@ Json object_in(const Json& file, const char* key) {
   return found != file.end() && found->is_object() ? *found : Json::object();
 }
 
+void add_servers(const Json& file, std::vector<uint64_t>* all) {
+  const std::vector<uint64_t> bytes = file.value("server_bytes", std::vector<uint64_t>());
+  if (all->size() < bytes.size()) all->resize(bytes.size());
+  for (size_t i = 0; i < bytes.size(); i++) (*all)[i] += bytes[i];
+}
+
 // The parts of a line, which goes on in further lines if it is too long.
 class Wrapped {
  public:
@@ -197,6 +203,12 @@ Json FileOfJob::json() const {
             {"reason", reason}, {"hints_wished", wished}, {"hints", in_force}};
   if (ranks.empty()) return file;
   file["total"] = json_of_numbers(total());
+  const auto longest = static_cast<double>(most(&FileNumbers::target_write_ns));
+  auto& servers = file["servers"] = Json::array();
+  for (const uint64_t bytes : server_bytes) {
+    const double mib = static_cast<double>(bytes) / (1 << 20);
+    servers.push_back({{"bytes", bytes}, {"mib_per_second", longest > 0 ? mib / longest * 1e9 : 0}});
+  }
   file["active_aggregators"] = ranks_with(&FileNumbers::windows);
   file["raw_write_mib_per_second"] = raw_write_rate();
   file["net_write_mib_per_second"] = net_write_rate();
@@ -217,6 +229,7 @@ std::vector<FileOfJob> files_of(const std::vector<RankStatistics>& ranks) {
       if (file.reason.empty()) file.reason = told.value("reason", std::string());
       if (!told.contains("numbers")) continue;
       file.ranks[rank.rank].add(parse_numbers(told));
+      add_servers(told, &file.server_bytes);
       if (!file.engine.empty()) continue;
       file.engine = told.value("engine", std::string());
       file.why = told.value("why", std::string());

@@ -16,6 +16,7 @@ struct FileOfJob {
   std::string why;                   // why this engine
   nlohmann::ordered_json wished, in_force;
   std::map<uint32_t, FileNumbers> ranks;
+  std::vector<uint64_t> server_bytes;
 
   FileNumbers total() const;
   // The most that a rank has.

@@ -8,7 +8,9 @@
 #include "cli/common/as_user.h"
 #include "cli/common/report_format.h"
 #include "cli/stats/files.h"
+#include "cli/stats/job_json.h"
 #include "cli/stats/jobs.h"
+#include "cli/stats/trace.h"
 #include "medium/default_directory.h"
 #include "stats/file_list.h"
 
@@ -16,7 +18,6 @@ namespace pmio::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Ranks = std::vector<RankStatistics>;
 
 constexpr size_t kColumns = 80;
 
@@ -25,35 +26,8 @@ struct Options {
   std::string job;
   bool list = false;
   bool json = false;
+  std::string trace;
 };
-
-Numbers total_of(const Ranks& ranks) {
-  Numbers total;
-  for (const RankStatistics& rank : ranks) total.add(rank.numbers);
-  return total;
-}
-
-uint64_t slowest(const Ranks& ranks, uint64_t (Numbers::*time)() const) {
-  uint64_t longest = 0;
-  for (const RankStatistics& rank : ranks) longest = std::max(longest, (rank.numbers.*time)());
-  return longest;
-}
-
-// Of the rank whose log was fullest, 0 to 1.
-double peak_fill(const Ranks& ranks) {
-  double most = 0;
-  for (const RankStatistics& rank : ranks) {
-    const Numbers& n = rank.numbers;
-    if (n.log_capacity_bytes > 0)
-      most =
-          std::max(most, static_cast<double>(n.log_peak_bytes) / static_cast<double>(n.log_capacity_bytes));
-  }
-  return most;
-}
-
-double bytes_per_second(uint64_t bytes, uint64_t ns) {
-  return ns == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(ns) * 1e9;
-}
 
 std::string decimal(double value) {
   char text[64];
@@ -172,29 +146,6 @@ void print_header(const JobStatistics& job) {
   if (!files.reasons().empty()) std::printf("  %s\n", files.told(kColumns - 2).c_str());
 }
 
-Json json_of(const JobStatistics& job) {
-  const Numbers total = total_of(job.ranks);
-  Json document{{"format", "pmio-stats-1"},
-                {"job", job.id},
-                {"state", job.state},
-                {"program", job.program()},
-                {"host", job.fact("host")},
-                {"start_realtime_ns", job.number("start_realtime_ns")},
-                {"wall_ns", job.ranks.empty() ? Json() : Json(job.number("wall_ns"))},
-                {"time_to_log_ns", slowest(job.ranks, &Numbers::to_log_ns)},
-                {"time_to_file_ns", slowest(job.ranks, &Numbers::to_file_ns)},
-                {"peak_fill", peak_fill(job.ranks)},
-                {"wait_ns", total.append_wait_ns},
-                {"drain_bytes_per_second", bytes_per_second(total.drain_bytes, total.drain_ns)},
-                {"bytes_in_log", job.bytes_in_log ? Json(*job.bytes_in_log) : Json()},
-                {"total", total.json()},
-                {"files", Json::array()},
-                {"ranks", Json::array()}};
-  for (const FileOfJob& file : files_of(job.ranks)) document["files"].push_back(file.json());
-  for (const RankStatistics& rank : job.ranks) document["ranks"].push_back(rank.document);
-  return document;
-}
-
 void print_list(const std::vector<JobStatistics>& jobs) {
   Table table({"job", "began", "host", "ranks", "s", "state", "program"});
   for (const JobStatistics& job : jobs)
@@ -203,6 +154,15 @@ void print_list(const std::vector<JobStatistics>& jobs) {
                job.ranks.empty() ? "-" : decimal(static_cast<double>(job.number("wall_ns")) / 1e9), job.state,
                job.program()});
   table.print();
+}
+
+int write_trace(const JobStatistics& job, const std::string& path) {
+  const Status written = write_text(path, trace_of(job));
+  if (written.ok())
+    std::printf("job %s: %s, for ui.perfetto.dev\n", job.id.c_str(), path.c_str());
+  else
+    std::fprintf(stderr, "pmio: %s\n", written.message().c_str());
+  return written.ok() ? 0 : 1;
 }
 
 int run(const Options& options) {
@@ -226,6 +186,7 @@ int run(const Options& options) {
     return 0;
   }
   const JobStatistics& job = jobs.front();
+  if (!options.trace.empty()) return write_trace(job, options.trace);
   if (jobs.size() > 1)
     std::printf("The newest of %zu jobs in %s; pmio stats --list shows all\n", jobs.size(),
                 options.directory.c_str());
@@ -251,6 +212,8 @@ void add_stats(CLI::App& app) {
   command->add_option("--job", options->job, "Job id, in hexadecimal");
   command->add_flag("--list", options->list, "A line per job: when, where, how long, which program");
   command->add_flag("--json", options->json, "Print JSON");
+  command->add_option("--trace", options->trace,
+                      "Write what happened over time to a file that Perfetto shows");
   command->footer(
       "Of a job that was killed there are no statistics, only what its log tells. Exit status: 0, 1 there "
       "are none, "

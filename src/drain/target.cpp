@@ -85,6 +85,8 @@ Status TargetFile::write(uint64_t offset, const void* data, uint64_t length) {
     if (n < 0 && error == EINTR) continue;
     if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
     add(counters_.written_bytes, static_cast<uint64_t>(n));
+    if (servers_) [[unlikely]]
+      servers_->add(offset, static_cast<uint64_t>(n));
     IoLines::tell(IoLines::system_write, offset, static_cast<uint64_t>(n), path_);
     from += n;
     offset += static_cast<uint64_t>(n);
@@ -107,6 +109,8 @@ Status TargetFile::write_parts(uint64_t offset, std::span<iovec> parts, uint64_t
     if (n <= 0) return Status::from_errno(n < 0 ? error : EIO, what("cannot write to", path_));
     const auto written = static_cast<uint64_t>(n);
     add(counters_.written_bytes, written);
+    if (servers_) [[unlikely]]
+      servers_->add(offset, written);
     IoLines::tell(IoLines::system_write, offset, written, path_);
     offset += written;
     length -= written;

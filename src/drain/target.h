@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "drain/interval.h"
+#include "drain/server_bytes.h"
 #include "log/format.h"
 #include "log/target_mark.h"
 #include "stats/file_statistics.h"
@@ -135,6 +136,9 @@ class TargetFile {
   Access access() const { return access_; }
   const std::string& path() const { return path_; }
   IoCounters& counters() { return counters_; }
+  // From now on what is written is counted by server, too. Before the first write.
+  void count_servers(const Layout& layout) { servers_ = std::make_unique<ServerBytes>(layout); }
+  std::vector<uint64_t> take_server_bytes() { return servers_ ? servers_->take() : std::vector<uint64_t>(); }
   // The same since the last call of this, with nothing else in the numbers.
   FileNumbers take_numbers();
 
@@ -157,6 +161,7 @@ class TargetFile {
   std::string path_;
   FileIdentity identity_;
   IoCounters counters_;
+  std::unique_ptr<ServerBytes> servers_;         // null: not counted
   Mutex sync_mutex_;                             // held around fdatasync: the next thread knows of a failure
   std::atomic<int> in_user_space_{-1};           // unknown
   int untold_ PMIO_GUARDED_BY(sync_mutex_) = 0;  // the errno of a failure that its caller has told nobody

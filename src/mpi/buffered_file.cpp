@@ -125,6 +125,7 @@ std::unique_ptr<BufferedFile> BufferedFile::make(const Handle& handle, const Ope
   std::string directory = in_log ? Process::instance().log_directory(handle.hints) : std::string();
   std::unique_ptr<BufferedFile> file(new BufferedFile(
       std::make_unique<MpiCollective>(std::move(members), comm, std::move(name), std::move(directory))));
+  if (FileStatistics::on()) handle.straight->target().count_servers(options.layout);
   file->engine_ = TwoPhase::make(*file->ranks_, handle.straight->target(), options);
   // Now, so that MPI_File_get_info tells where it is.
   if (in_log) (void)file->engine_->take_memory();

@@ -16,7 +16,6 @@
 #include "base/file_descriptor.h"
 #include "base/pulse.h"
 #include "medium/default_directory.h"
-#include "medium/directory.h"
 #include "mpi/agree.h"
 #include "mpi/aside.h"
 #include "mpi/calls.h"
@@ -74,20 +73,6 @@ uint64_t random_id() {
 // Without it several ranks of a node log nothing.
 void keep(Result<std::unique_ptr<Rendezvous>> made, std::unique_ptr<Rendezvous>* into) {
   if (made.ok()) *into = std::move(made).value();
-}
-
-// Files that go straight are in the job's totals, too.
-void add_straight(Counters& all, const FileNumbers& numbers) {
-  count(all.target_writes_1k, numbers.target_writes_1k);
-  count(all.target_writes_1m, numbers.target_writes_1m);
-  count(all.target_writes_large, numbers.target_writes_large);
-  count(all.target_write_bytes, numbers.target_write_bytes);
-  count(all.target_write_ns, numbers.target_write_ns);
-  count(all.target_reads_1k, numbers.target_reads_1k);
-  count(all.target_reads_1m, numbers.target_reads_1m);
-  count(all.target_reads_large, numbers.target_reads_large);
-  count(all.target_read_bytes, numbers.target_read_bytes);
-  count(all.target_read_ns, numbers.target_read_ns);
 }
 
 constexpr int kStatisticsOfCalls = 2;  // level
@@ -323,6 +308,7 @@ void Process::note_unlogged_file(const char* name) {
 }
 
 void Process::forget_in_child() {
+  (void)history_.release();  // its thread is the parent's
   can_log_ = false;
   joined_.store(nullptr, std::memory_order_relaxed);
 }
@@ -339,65 +325,12 @@ void Process::finish() {
   // Until all have drained, all nodes must answer.
   if (spans_nodes_) mpi().Barrier(comm_);
   report(level);
+  history_.reset();
   if (ranks_ > 1) mpi().Comm_free(&comm_);
   const LockGuard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
   cluster_.reset();
   job_.reset();
-}
-
-RunFacts Process::facts(Job* job) const {
-  RunFacts facts = facts_;
-  facts.job = id_;
-  if (job != nullptr) {
-    facts.log_directory = job->options().directory;
-    facts.medium = medium_kind_name(job->medium().kind());
-  }
-  facts.start_realtime_ns = start_realtime_ns_;
-  facts.wall_ns = monotonic_ns() - start_ns_;
-  return facts;
-}
-
-void Process::start_statistics() {
-  const LockGuard lock(mutex_);
-  if (FileStatistics::on()) return;
-  facts_ = run_facts(rank_, ranks_);
-  FileStatistics::start();
-}
-
-// A job that logs nothing has no log directory otherwise.
-void Process::keep_statistics() {
-  Job* job = joined();
-  if (job == nullptr && (!FileStatistics::on() || files_.reasons().empty())) return;
-  const std::string directory = job != nullptr ? job->options().directory : directory_of(site_hints(false));
-  Status written = job != nullptr ? Status() : Directory::open(directory).status();
-  if (written.ok()) {
-    Counters all;
-    if (job != nullptr) all.add(job->counters());
-    {
-      const LockGuard lock(sums_mutex_);
-      add_straight(all, straight_numbers_);
-    }
-    written = write_statistics(directory, facts(job), all, files_);
-  }
-  if (!written.ok() && (job == nullptr || !job->has_lost_log()))
-    complain_once("statistics are not kept: " + written.message());
-}
-
-void Process::note_straight(const std::string& path, const FileNumbers& numbers) {
-  if (FileStatistics::on()) FileStatistics::of_process().add(path, numbers);
-  const LockGuard lock(sums_mutex_);
-  straight_.add(numbers);
-  straight_numbers_.add(numbers);
-}
-
-void Process::report(int stats_level) {
-  Job* job = joined();
-  keep_statistics();
-  if (stats_level == 0) return;
-  print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
-  const LockGuard lock(sums_mutex_);
-  print_straight(straight_, rank_, ranks_);
 }
 
 // MPI libraries start threads.

@@ -18,9 +18,12 @@
 #include "mpi/straight_summary.h"
 #include "node/job.h"
 #include "stats/counters.h"
+#include "stats/history.h"
 #include "view/mpi_compat.h"
 
 namespace pmio {
+
+struct Handle;
 
 class Process {
  public:
@@ -47,7 +50,10 @@ class Process {
   void note_unlogged_file(const char* name);
 
   // Of a file that went straight, and is closed or left open at the end.
-  void note_straight(const std::string& path, const FileNumbers& numbers);
+  void note_straight(const Handle& handle, const FileNumbers& numbers);
+
+  // Such a file is open: its numbers of the moment count in the history. Until note_straight.
+  void watch_straight(const Handle& handle);
 
   // From now on there are statistics of each file, and they are kept even if nothing is logged.
   void start_statistics();
@@ -116,6 +122,7 @@ class Process {
   bool all_go_on(const Status& status);
   Status start_cluster(const Hints& hints, const PeerToken& token);
   RunFacts facts(Job* job) const;
+  HistoryNumbers look();
   void report(int stats_level);
 
   bool can_log_ = false;
@@ -129,7 +136,9 @@ class Process {
   Mutex sums_mutex_;
   StraightSums straight_ PMIO_GUARDED_BY(sums_mutex_);
   FileNumbers straight_numbers_ PMIO_GUARDED_BY(sums_mutex_);
-  RunFacts facts_{};  // since the job was joined, or statistics are kept
+  std::vector<const Handle*> straight_open_ PMIO_GUARDED_BY(sums_mutex_);
+  std::unique_ptr<History> history_;  // if statistics are kept
+  RunFacts facts_{};                  // since the job was joined, or statistics are kept
   uint64_t id_ = 0;
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;                      // on this node

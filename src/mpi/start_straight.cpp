@@ -56,6 +56,7 @@ void begin_straight(Handle& handle, const Opening& ranks, std::unique_ptr<Straig
                                       "-" + std::to_string(handle.number));
   handle.why_not = std::string("pmio_mode=") + mode_name(handle.hints.mode);
   if (handle.hints.mode == Mode::twophase) handle.buffered = BufferedFile::make(handle, ranks);
+  Process::instance().watch_straight(handle);
   handle.set_engine(handle.buffered ? two_phase_engine() : independent_engine());
 }
 

@@ -126,7 +126,7 @@ int StraightEngine::close(Handle& handle) { return close_straight(handle); }
 void note_straight(Handle& handle) {
   FileNumbers done = handle.straight->target().take_numbers();
   if (handle.buffered) add_to(done, handle.buffered->engine().counters());
-  Process::instance().note_straight(handle.path, done);
+  Process::instance().note_straight(handle, done);
 }
 
 int close_straight(Handle& handle) {

@@ -20,6 +20,7 @@ void Appender::tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) {
   tally_.timer.done(bytes, begin_ns);
   tally_.calls++;
   tally_.bytes += bytes;
+  new_bytes_ = tally_.bytes;
   tally_.collective += call.independent ? 0 : 1;
 }
 
@@ -185,6 +186,7 @@ void Appender::add_up(bool waits) {
   const Tally tally = std::exchange(tally_, {});
   const Calls past_log = std::exchange(past_log_, {});
   const uint64_t past_log_ns = std::exchange(past_log_ns_, 0);
+  new_bytes_ = 0;
   mutex.unlock();
   Counters& all = file_.job->member->counters();
   count(all.append_calls, tally.calls);

@@ -13,6 +13,7 @@
 
 #include "base/biased_mutex.h"
 #include "base/mutex.h"
+#include "base/relaxed_count.h"
 #include "extent/pattern.h"
 #include "log/segment.h"
 #include "node/logged_end.h"
@@ -109,6 +110,8 @@ class Appender {
   bool has_table_only() const;
   // Who holds `mutex`, and may wait.
   std::atomic<std::thread::id>& who_waits() { return waits_; }
+  // That were logged since the last add_up; without the mutex.
+  uint64_t new_bytes() const { return new_bytes_; }
   // The tally becomes the process's. waits: for a thread that appends.
   void add_up(bool waits) PMIO_EXCLUDES(mutex);
   struct Calls {
@@ -183,7 +186,8 @@ class Appender {
   Tally tally_ PMIO_GUARDED_BY(mutex);
   uint64_t past_log_ns_ PMIO_GUARDED_BY(mutex) = 0;
   Calls past_log_
-      PMIO_GUARDED_BY(mutex);  // calls whose bytes all went straight to the file, and bytes that did
+      PMIO_GUARDED_BY(mutex);   // calls whose bytes all went straight to the file, and bytes that did
+  RelaxedCount new_bytes_ = 0;  // as tally_ has them; stored under the mutex
   std::atomic<std::thread::id> waits_{};
   std::atomic<bool> has_given_up_{false};
 };

@@ -162,4 +162,27 @@ const std::string& Job::directory() const { return impl_->member->directory(); }
 Medium& Job::medium() { return impl_->member->medium(); }
 Counters& Job::counters() { return impl_->member->counters(); }
 
+HistoryNumbers Job::look() {
+  const auto value = [](const std::atomic<uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  const Counters& all = counters();
+  HistoryNumbers now;
+  now.log_bytes = value(all.append_bytes);
+  now.written_bytes = value(all.target_write_bytes);
+  now.read_bytes = value(all.target_read_bytes);
+  now.wait_ns = value(all.append_wait_ns);
+  now.file_ns = value(all.target_write_ns) + value(all.target_read_ns);
+  now.drain_ns = value(all.drain_ns);
+  now.open_close_ns = value(all.open_ns) + value(all.late_open_ns) + value(all.close_ns) + value(all.sync_ns);
+  for (const auto& file : impl_->files.open_files()) {
+    const IoCounters& io = file->target().counters();
+    now.log_bytes += file->parts().appender.new_bytes();
+    now.written_bytes += value(io.written_bytes);
+    now.read_bytes += value(io.read_bytes);
+    now.file_ns += value(io.write_ns) + value(io.read_ns);
+  }
+  return now;
+}
+
 }  // namespace pmio

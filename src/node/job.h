@@ -17,6 +17,7 @@
 #include "medium/medium.h"
 #include "node/reach.h"
 #include "stats/counters.h"
+#include "stats/history.h"
 
 namespace pmio {
 
@@ -70,6 +71,8 @@ class Job {
   const std::string& directory() const;  // the job's own
   Medium& medium();
   Counters& counters();
+  // So far, with files that are open. By any thread.
+  HistoryNumbers look();
 
   struct Impl;  // private to the layers node and span
 

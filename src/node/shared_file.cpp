@@ -74,7 +74,9 @@ void SharedFile::add_up_target() const {
   count(all.target_reads_large, done.target_reads_large);
   count(all.target_read_bytes, done.target_read_bytes);
   count(all.target_read_ns, done.target_read_ns);
-  if (FileStatistics::on()) FileStatistics::of_process().add(path, done);
+  if (!FileStatistics::on()) return;
+  FileStatistics::of_process().add(path, done);
+  FileStatistics::of_process().add_servers(path, target->take_server_bytes());
 }
 
 }  // namespace pmio

@@ -302,6 +302,7 @@ Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target,
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
   PMIO_TRY(join(file, hints));
+  if (FileStatistics::on()) file.target->count_servers(file.layout);
   // Before anything may fail: leave needs them.
   const JobOptions& options = member_.options();
   Job::Impl& job = *file.job;

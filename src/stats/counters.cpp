@@ -44,17 +44,36 @@ void add_entry(nlohmann::ordered_json& file, const FileStatistics::Entry& entry)
   file["why"] = entry.facts.why;
   file["hints_wished"] = pairs_json(entry.facts.wished);
   file["hints"] = pairs_json(entry.facts.in_force);
+  file["server_bytes"] = entry.server_bytes;
   auto& numbers = file["numbers"];
 #define PMIO_STORE(name) numbers[#name] = entry.numbers.name;
   PMIO_FILE_NUMBERS(PMIO_STORE)
 #undef PMIO_STORE
 }
 
+// Rows: microseconds since MPI_Init, and the numbers in the order of their names.
+nlohmann::ordered_json history_json(const History::Points& history) {
+  nlohmann::ordered_json document;
+  auto& names = document["names"] = nlohmann::ordered_json::array();
+#define PMIO_NAME(name) names.push_back(#name);
+  PMIO_HISTORY(PMIO_NAME)
+#undef PMIO_NAME
+  auto& points = document["points"] = nlohmann::ordered_json::array();
+  for (const History::Point& point : history) {
+    points.push_back({point.at_ns / 1000});
+#define PMIO_STORE(name) points.back().push_back(point.numbers.name);
+    PMIO_HISTORY(PMIO_STORE)
+#undef PMIO_STORE
+  }
+  return document;
+}
+
 }  // namespace
 
 std::string announcement_json(const RunFacts& facts) { return text_of(facts_json(facts)); }
 
-std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files) {
+std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files,
+                            const History::Points& history) {
   nlohmann::ordered_json document = facts_json(facts);
   auto& list = document["files"] = nlohmann::ordered_json::array();
   const auto entries = FileStatistics::of_process().entries();
@@ -67,6 +86,7 @@ std::string statistics_json(const RunFacts& facts, const Counters& counters, con
 #define PMIO_STORE(name) values[#name] = counters.name.load(std::memory_order_relaxed);
   PMIO_COUNTERS(PMIO_STORE)
 #undef PMIO_STORE
+  if (!history.empty()) document["history"] = history_json(history);
   return text_of(document);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "stats/file_list.h"
+#include "stats/history.h"
 
 namespace pmio {
 
@@ -58,6 +59,6 @@ Status announce_statistics(const std::string& log_directory, const RunFacts& fac
 
 // Writes <log directory>/stats-<job id>/rank-<rank>.json. Level 1 of Cray's.
 Status write_statistics(const std::string& log_directory, const RunFacts& facts, const Counters& counters,
-                        const FileList& files);
+                        const FileList& files, const History::Points& history);
 
 }  // namespace pmio

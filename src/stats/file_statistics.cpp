@@ -35,6 +35,13 @@ void FileStatistics::add(std::string_view path, const FileNumbers& numbers) {
   entry(path).numbers.add(numbers);
 }
 
+void FileStatistics::add_servers(std::string_view path, const std::vector<uint64_t>& bytes) {
+  const LockGuard lock(mutex_);
+  std::vector<uint64_t>& all = entry(path).server_bytes;
+  if (all.size() < bytes.size()) all.resize(bytes.size());
+  for (size_t i = 0; i < bytes.size(); i++) all[i] += bytes[i];
+}
+
 std::map<std::string, FileStatistics::Entry> FileStatistics::entries() const {
   const LockGuard lock(mutex_);
   return {entries_.begin(), entries_.end()};

@@ -52,6 +52,7 @@ class FileStatistics {
   struct Entry {
     Facts facts;  // of the last open; engine: all that there were
     FileNumbers numbers;
+    std::vector<uint64_t> server_bytes;  // empty: not known
   };
 
   static bool on() { return on_.load(std::memory_order_relaxed); }
@@ -62,6 +63,8 @@ class FileStatistics {
 
   void describe(std::string_view path, Facts facts);
   void add(std::string_view path, const FileNumbers& numbers);
+  // Bytes written to each server of the file; their numbers count for this file alone.
+  void add_servers(std::string_view path, const std::vector<uint64_t>& bytes);
   std::map<std::string, Entry> entries() const;
 
  private:

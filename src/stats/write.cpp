@@ -129,10 +129,10 @@ Status announce_statistics(const std::string& log_directory, const RunFacts& fac
 }
 
 Status write_statistics(const std::string& log_directory, const RunFacts& facts, const Counters& counters,
-                        const FileList& files) {
+                        const FileList& files, const History::Points& history) {
   return open_and_write(log_directory, name_of(facts), [&](int job, bool) {
     return replace_file(job, "rank-" + std::to_string(facts.rank) + ".json",
-                        statistics_json(facts, counters, files));
+                        statistics_json(facts, counters, files, history));
   });
 }
 

@@ -9,6 +9,7 @@
 namespace pmio {
 
 std::string announcement_json(const RunFacts& facts);
-std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files);
+std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files,
+                            const History::Points& history);
 
 }  // namespace pmio

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/relaxed_count.h"
 #include "base/status.h"
 #include "drain/target.h"
 #include "extent/pattern.h"
@@ -82,7 +83,7 @@ struct TwoPhaseCounters {
            metadata_bytes = 0;  // sent; metadata: what is no bytes of the file
   // Time: until all ranks had come; copies and messages; the file; waiting for other ranks.
   // arrival is part of waiting mostly; of the copies, copy_ns is for this rank's own bytes.
-  uint64_t arrival_ns = 0, exchange_ns = 0, file_ns = 0, wait_ns = 0, copy_ns = 0;
+  RelaxedCount arrival_ns = 0, exchange_ns = 0, file_ns = 0, wait_ns = 0, copy_ns = 0;
 };
 
 class TwoPhase {

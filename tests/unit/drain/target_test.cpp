@@ -206,6 +206,12 @@ TEST_F(Target, ManyTinyIntervalsAreOneReadAndOneWrite) {
   EXPECT_EQ(calls(file->counters().writes), 1u);
   EXPECT_GE(calls(file->counters().reads), 1u);
   EXPECT_EQ(file->counters().written_bytes, covered.back().end - covered.front().begin);
+  const FileNumbers done = file->take_numbers();
+  EXPECT_EQ(done.read_modify_writes, 1u);
+  EXPECT_EQ(done.read_modify_write_bytes, covered.back().end - covered.front().begin);
+  EXPECT_EQ(done.gaps, 0u);
+  EXPECT_EQ(done.target_write_bytes, done.read_modify_write_bytes);
+  EXPECT_EQ(file->take_numbers().target_write_bytes, 0u);
   std::string expected(5000, 'o');
   for (const Interval& interval : covered) expected.replace(interval.begin, 8, 8, 'n');
   EXPECT_EQ(content(), expected);
@@ -217,6 +223,10 @@ TEST_F(Target, WithoutReadAccessEachIntervalIsWritten) {
   std::vector<std::byte> window(4000, std::byte{'n'});
   ASSERT_TRUE(file->write_covered(500, window.data(), many_tiny()).ok());
   EXPECT_EQ(calls(file->counters().writes), 100u);
+  const FileNumbers done = file->take_numbers();
+  EXPECT_EQ(done.gaps, 99u);
+  EXPECT_GT(done.gap_bytes, 0u);
+  EXPECT_EQ(done.read_modify_writes, 0u);
   std::string expected(5000, 'o');
   for (const Interval& interval : many_tiny()) expected.replace(interval.begin, 8, 8, 'n');
   EXPECT_EQ(content(), expected);

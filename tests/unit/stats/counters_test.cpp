@@ -32,9 +32,9 @@ TEST_F(StatisticsTest, WhatIsCountedIsWritten) {
   Counters counters;
   count(counters.append_calls);
   count(counters.append_bytes, uint64_t{1} << 60);
-  ASSERT_TRUE(write_statistics(directory_, facts_of(0xabc), counters, {}).ok());
+  ASSERT_TRUE(write_statistics(directory_, facts_of(0xabc), counters, {}, {}).ok());
   count(counters.append_calls);
-  ASSERT_TRUE(write_statistics(directory_, facts_of(0xabc), counters, {}).ok());  // again: replaces
+  ASSERT_TRUE(write_statistics(directory_, facts_of(0xabc), counters, {}, {}).ok());  // again: replaces
   std::ifstream file(directory_ + "/stats-0000000000000abc/rank-2.json");
   std::stringstream text;
   text << file.rdbuf();
@@ -50,13 +50,13 @@ TEST_F(StatisticsTest, OnlyTheNewest16JobsAreKept) {
   fs::create_directory(directory_ + "/job-1");
   fs::create_directory_symlink("/", directory_ + "/stats-link");
   for (uint64_t job = 100; job > 70; --job) {
-    ASSERT_TRUE(write_statistics(directory_, facts_of(job), counters, {}).ok());
+    ASSERT_TRUE(write_statistics(directory_, facts_of(job), counters, {}, {}).ok());
     char name[64];
     std::snprintf(name, sizeof name, "/stats-%016llx", static_cast<unsigned long long>(job));
     const timespec when[2] = {{0, 0}, {static_cast<time_t>(1000 - job), 0}};
     ASSERT_EQ(utimensat(AT_FDCWD, (directory_ + name).c_str(), when, 0), 0);
   }
-  ASSERT_TRUE(write_statistics(directory_, facts_of(70), counters, {}).ok());
+  ASSERT_TRUE(write_statistics(directory_, facts_of(70), counters, {}, {}).ok());
   size_t kept = 0;
   for (const auto& entry : fs::directory_iterator(directory_)) {
     const std::string name = entry.path().filename();
@@ -71,9 +71,9 @@ TEST_F(StatisticsTest, OnlyTheNewest16JobsAreKept) {
 
 TEST_F(StatisticsTest, ErrorsAreTold) {
   const Counters counters;
-  EXPECT_FALSE(write_statistics(directory_ + "/missing", facts_of(1), counters, {}).ok());
+  EXPECT_FALSE(write_statistics(directory_ + "/missing", facts_of(1), counters, {}, {}).ok());
   fs::create_directory_symlink("/", directory_ + "/stats-0000000000000001");
-  EXPECT_FALSE(write_statistics(directory_, facts_of(1), counters, {}).ok());
+  EXPECT_FALSE(write_statistics(directory_, facts_of(1), counters, {}, {}).ok());
 }
 
 }  // namespace

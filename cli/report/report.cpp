@@ -1,0 +1,66 @@
+// `pmio report`: a job's statistics as one page of HTML that needs nothing else (page.html, with the numbers
+// of `pmio stats --json` in it).
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/common/as_user.h"
+#include "cli/report/page.h"
+#include "cli/stats/job_json.h"
+#include "cli/stats/trace.h"
+#include "medium/default_directory.h"
+
+namespace pmio::cli {
+namespace {
+
+struct Options {
+  std::string directory = default_directory();
+  std::string job, output = "pmio.html";
+};
+
+// In an element of HTML nothing may look like its end.
+std::string for_page(const JobStatistics& job) {
+  std::string text = json_of(job).dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  for (size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6) text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+int report(const Options& options) {
+  const std::vector<JobStatistics> jobs = read_jobs(options.directory, options.job);
+  if (jobs.empty()) {
+    std::fprintf(stderr, "pmio: no statistics%s in %s: see pmio stats --list\n",
+                 options.job.empty() ? "" : (" of job " + options.job).c_str(), options.directory.c_str());
+    return 1;
+  }
+  std::string page = kPage;
+  constexpr std::string_view kPlace = "@DATA@";
+  page.replace(page.find(kPlace), kPlace.size(), for_page(jobs.front()));
+  const Status written = write_text(options.output, page);
+  if (!written.ok()) {
+    std::fprintf(stderr, "pmio: %s\n", written.message().c_str());
+    return 1;
+  }
+  std::printf("job %s: %s\n", jobs.front().id.c_str(), options.output.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("report", "Write what a job did as a page of HTML: the newest job, or --job");
+  command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
+  command->add_option("--job", options->job, "Job id, in hexadecimal");
+  command->add_option("-o,--output", options->output, "The page")->capture_default_str();
+  command->callback([options] {
+    const auto code = as_owner_of(options->directory, [&options] { return report(*options); });
+    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
+    set_exit_code(code.ok() ? code.value() : 1);
+  });
+}
+
+static const Registration registration(add_report);
+
+}  // namespace pmio::cli

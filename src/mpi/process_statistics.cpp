@@ -1,0 +1,122 @@
+// What a process keeps and says of what it did.
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "medium/directory.h"
+#include "mpi/errors.h"
+#include "mpi/handle.h"
+#include "mpi/process.h"
+#include "mpi/summary.h"
+
+namespace pmio {
+namespace {
+
+constexpr std::chrono::milliseconds kHistoryEvery{10};
+// Files that go straight are in the job's totals, too.
+void add_straight(Counters& all, const FileNumbers& numbers) {
+  count(all.target_writes_1k, numbers.target_writes_1k);
+  count(all.target_writes_1m, numbers.target_writes_1m);
+  count(all.target_writes_large, numbers.target_writes_large);
+  count(all.target_write_bytes, numbers.target_write_bytes);
+  count(all.target_write_ns, numbers.target_write_ns);
+  count(all.target_reads_1k, numbers.target_reads_1k);
+  count(all.target_reads_1m, numbers.target_reads_1m);
+  count(all.target_reads_large, numbers.target_reads_large);
+  count(all.target_read_bytes, numbers.target_read_bytes);
+  count(all.target_read_ns, numbers.target_read_ns);
+}
+
+}  // namespace
+
+RunFacts Process::facts(Job* job) const {
+  RunFacts facts = facts_;
+  facts.job = id_;
+  if (job != nullptr) {
+    facts.log_directory = job->options().directory;
+    facts.medium = medium_kind_name(job->medium().kind());
+  }
+  facts.start_realtime_ns = start_realtime_ns_;
+  facts.wall_ns = monotonic_ns() - start_ns_;
+  return facts;
+}
+
+void Process::start_statistics() {
+  const LockGuard lock(mutex_);
+  if (FileStatistics::on()) return;
+  facts_ = run_facts(rank_, ranks_);
+  FileStatistics::start();
+  history_ = std::make_unique<History>(start_ns_, kHistoryEvery, [this] { return look(); });
+}
+
+HistoryNumbers Process::look() {
+  const auto value = [](const std::atomic<uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  Job* job = joined();
+  HistoryNumbers now = job != nullptr ? job->look() : HistoryNumbers();
+  const LockGuard lock(sums_mutex_);
+  const FileNumbers& closed = straight_numbers_;
+  now.written_bytes += closed.target_write_bytes;
+  now.read_bytes += closed.target_read_bytes;
+  now.file_ns += closed.target_write_ns + closed.target_read_ns;
+  now.wait_ns += closed.wait_ns;
+  now.exchange_ns += closed.exchange_ns;
+  for (const Handle* handle : straight_open_) {
+    const IoCounters& io = handle->straight->target().counters();
+    now.written_bytes += value(io.written_bytes);
+    now.read_bytes += value(io.read_bytes);
+    now.file_ns += value(io.write_ns) + value(io.read_ns);
+    if (!handle->buffered) continue;
+    now.wait_ns += handle->buffered->engine().counters().wait_ns;
+    now.exchange_ns += handle->buffered->engine().counters().exchange_ns;
+  }
+  return now;
+}
+
+void Process::watch_straight(const Handle& handle) {
+  const LockGuard lock(sums_mutex_);
+  straight_open_.push_back(&handle);
+}
+
+// A job that logs nothing has no log directory otherwise.
+void Process::keep_statistics() {
+  Job* job = joined();
+  if (job == nullptr && (!FileStatistics::on() || files_.reasons().empty())) return;
+  const std::string directory = log_directory(site_hints(false));
+  Status written = job != nullptr ? Status() : Directory::open(directory).status();
+  if (written.ok()) {
+    Counters all;
+    if (job != nullptr) all.add(job->counters());
+    {
+      const LockGuard lock(sums_mutex_);
+      add_straight(all, straight_numbers_);
+    }
+    written = write_statistics(directory, facts(job), all, files_,
+                               history_ ? history_->points() : History::Points());
+  }
+  if (!written.ok() && (job == nullptr || !job->has_lost_log()))
+    complain_once("statistics are not kept: " + written.message());
+}
+
+void Process::note_straight(const Handle& handle, const FileNumbers& numbers) {
+  if (FileStatistics::on()) {
+    FileStatistics::of_process().add(handle.path, numbers);
+    FileStatistics::of_process().add_servers(handle.path, handle.straight->target().take_server_bytes());
+  }
+  const LockGuard lock(sums_mutex_);
+  std::erase(straight_open_, &handle);
+  straight_.add(numbers);
+  straight_numbers_.add(numbers);
+}
+
+void Process::report(int stats_level) {
+  Job* job = joined();
+  keep_statistics();
+  if (stats_level == 0) return;
+  print_summary(job != nullptr ? &job->counters() : nullptr, files_, rank_, ranks_);
+  const LockGuard lock(sums_mutex_);
+  print_straight(straight_, rank_, ranks_);
+}
+
+}  // namespace pmio
