@@ -157,7 +157,7 @@ void print_buffering(const FileOfJob& file, const FileNumbers& n) {
   }
   Wrapped line("time");
   line.add("imbalance " + ms_text(n.arrival_ns));
-  line.add("waiting " + ms_text(n.wait_ns - std::min(n.arrival_ns, n.wait_ns)));
+  line.add("waiting " + ms_text(n.wait_ns));
   line.add("local work " + ms_text(n.copy_ns)).add("exchange " + ms_text(n.exchange_ns - n.copy_ns));
   line.add("file " + ms_text(n.file_ns));
 }

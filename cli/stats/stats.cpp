@@ -106,7 +106,7 @@ void print_summary(const Ranks& ranks) {
   table.add({"  until it was in the log", ms(to_log), mib(bytes_per_second(bytes, to_log))});
   table.add({"  until it was in the file", ms(to_file), mib(bytes_per_second(bytes, to_file))});
   table.print();
-  std::printf("Drained at %s MiB/s; the fullest log was %.0f%% full; waiting for room, all ranks: %s ms\n",
+  std::printf("Drained at %s MiB/s; the fullest log was %.0f%% full\nWaiting for room, all ranks: %s ms\n",
               mib(bytes_per_second(total.drain_bytes, total.drain_ns)).c_str(), peak_fill(ranks) * 100,
               ms(total.append_wait_ns).c_str());
 }

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "mpi/calls.h"
 #include "mpi/errors.h"
 #include "pmio/pmio.h"
@@ -31,7 +29,7 @@ PMIO_EXPORT int pmio_collective_times(MPI_File fh, uint64_t ns[5]) {
   ns[0] = spent.arrival_ns;
   ns[1] = spent.copy_ns;
   ns[2] = spent.exchange_ns - spent.copy_ns;
-  ns[3] = spent.wait_ns - std::min(spent.wait_ns, spent.arrival_ns);
+  ns[3] = spent.wait_ns;
   ns[4] = spent.file_ns;
   return MPI_SUCCESS;
 }

@@ -60,7 +60,7 @@ HistoryNumbers Process::look() {
   now.written_bytes += closed.target_write_bytes;
   now.read_bytes += closed.target_read_bytes;
   now.file_ns += closed.target_write_ns + closed.target_read_ns;
-  now.wait_ns += closed.wait_ns;
+  now.wait_ns += closed.arrival_ns + closed.wait_ns;
   now.exchange_ns += closed.exchange_ns;
   for (const Handle* handle : straight_open_) {
     const IoCounters& io = handle->straight->target().counters();
@@ -68,8 +68,9 @@ HistoryNumbers Process::look() {
     now.read_bytes += value(io.read_bytes);
     now.file_ns += value(io.write_ns) + value(io.read_ns);
     if (!handle->buffered) continue;
-    now.wait_ns += handle->buffered->engine().counters().wait_ns;
-    now.exchange_ns += handle->buffered->engine().counters().exchange_ns;
+    const TwoPhaseCounters& buffering = handle->buffered->engine().counters();
+    now.wait_ns += buffering.arrival_ns + buffering.wait_ns;
+    now.exchange_ns += buffering.exchange_ns;
   }
   return now;
 }

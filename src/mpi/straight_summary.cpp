@@ -37,7 +37,7 @@ void StraightSums::add(const FileNumbers& n) {
   }
   file_ns += n.target_write_ns + n.target_read_ns;
   exchange_ns += n.exchange_ns;
-  wait_ns += n.wait_ns;  // of which arrival_ns is part
+  wait_ns += n.arrival_ns + n.wait_ns;
   message_bytes += n.message_bytes;
   metadata_bytes += n.metadata_bytes;
   windows += n.windows;

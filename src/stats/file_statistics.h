@@ -19,7 +19,7 @@ namespace pmio {
 
 // Calls are the program's, target_ its bytes' way to and from the file in system calls. Times are in ns. From
 // exchanged_calls on: of collective buffering. copy: own bytes to or from the images of windows; exchange:
-// the same and messages; arrival: until all ranks had come, part of wait.
+// the same and messages; arrival: until all ranks had come; wait: for others after that.
 // clang-format off
 #define PMIO_FILE_NUMBERS(X) \
   X(opens) X(collective_writes) X(independent_writes) X(collective_reads) X(independent_reads) \

@@ -54,7 +54,7 @@ Status exchange_summaries(TwoPhaseParts& parts, NodeSummary* nodes) {
 }  // namespace
 
 CallPlan plan_call(TwoPhaseParts& parts, const Stream& stream, bool is_write) {
-  const uint64_t start = monotonic_ns(), call = ++parts.calls;
+  const uint64_t start = monotonic_ns(), waited = parts.counters.wait_ns, call = ++parts.calls;
   RankLine& line = parts.line();
   NodeLine& node = parts.memory->node();
   CallPlan plan{};
@@ -80,6 +80,7 @@ CallPlan plan_call(TwoPhaseParts& parts, const Stream& stream, bool is_write) {
   for (const NodeSummary& summary : all) plan.bytes += summary.bytes;
   plan.exchange = plan.bytes > 0 && is_worth_an_exchange(parts, plan, is_write);
   parts.counters.arrival_ns += monotonic_ns() - start;
+  parts.counters.wait_ns = waited;
   return plan;
 }
 

@@ -81,8 +81,8 @@ struct TwoPhaseCounters {
   uint64_t shared_stripes = 0;  // stripes that it shared with another aggregator in one call
   uint64_t messages = 0, message_bytes = 0,
            metadata_bytes = 0;  // sent; metadata: what is no bytes of the file
-  // Time: until all ranks had come; copies and messages; the file; waiting for other ranks.
-  // arrival is part of waiting mostly; of the copies, copy_ns is for this rank's own bytes.
+  // Time, each counted once: until all ranks had come; copies and messages; the file; waiting for other ranks
+  // after that. copy_ns is of exchange_ns: for this rank's own bytes.
   RelaxedCount arrival_ns = 0, exchange_ns = 0, file_ns = 0, wait_ns = 0, copy_ns = 0;
 };
 

@@ -208,5 +208,31 @@ TEST(Sparse, PiecesFarFromEachOtherAreWrittenByThemselves) {
   });
 }
 
+// Each phase grows with every call, and no time is in two of them: a rank that waits serves others meanwhile.
+TEST(Phases, AreCountedOnce) {
+  const std::vector<uint32_t> nodes{0, 0, 1};
+  Job job(nodes, small_windows(2, nodes));
+  std::vector<Part> parts = columns(job.ranks(), 100, 400);
+  job.start({});
+  job.run([&](TwoPhase& two_phase, uint32_t rank) {
+    const TwoPhaseCounters& now = two_phase.counters();
+    uint64_t wall = 0;
+    for (int call = 0; call < 5; ++call) {
+      const TwoPhaseCounters before = now;
+      uint64_t got = 0;
+      const uint64_t start = monotonic_ns();
+      ASSERT_TRUE(two_phase.write(parts[rank].request()).ok());
+      ASSERT_TRUE(two_phase.read(parts[rank].request(), &got).ok());
+      wall += monotonic_ns() - start;
+      EXPECT_GT(now.arrival_ns, before.arrival_ns);
+      EXPECT_GT(now.copy_ns, before.copy_ns);
+      EXPECT_GE(now.wait_ns, before.wait_ns);
+    }
+    EXPECT_EQ(now.exchanged_calls, 10u);
+    EXPECT_LE(now.copy_ns, now.exchange_ns);
+    EXPECT_LE(now.arrival_ns + now.wait_ns + now.exchange_ns + now.file_ns, wall);
+  });
+}
+
 }  // namespace
 }  // namespace pmio::test
