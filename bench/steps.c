@@ -36,6 +36,7 @@ struct job {
 static void fail(const char* what) {
   fprintf(stderr, "steps: %s\n", what);
   MPI_Abort(MPI_COMM_WORLD, 1);
+  exit(1); /* MPICH may return before its launcher ends the job */
 }
 
 static void must(int code, const char* what) {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
+#include "mpi/memory.h"
 
 namespace pmio {
 namespace {

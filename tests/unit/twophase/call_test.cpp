@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "support/system_calls.h"
 #include "twophase/job.h"
 
