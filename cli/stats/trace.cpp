@@ -225,7 +225,7 @@ Status write_text(const std::string& path, const std::string& text) {
   const int error = errno;
   const bool closed = std::fclose(file) == 0;
   if (written && closed && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
-  const Status failed = Status::from_errno(written ? errno : error, "cannot write " + path);
+  Status failed = Status::from_errno(written ? errno : error, "cannot write " + path);
   std::remove(unfinished.c_str());
   return failed;
 }

@@ -10,6 +10,7 @@
 #include "medium/default_directory.h"
 #include "mpi/errors.h"
 #include "mpi/library_engine.h"
+#include "mpi/memory.h"
 #include "mpi/names.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
