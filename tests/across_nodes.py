@@ -2,9 +2,11 @@
 """Several hosts, pmio_across_nodes=on: every file is right, also after a crash and its recovery.
 
   across_nodes.py differential --mpi mpich-5.0.2 --seeds 1-3   every value and file is that of a plain run on one host;
-                                                               --hosts 4 --ranks 16, for example
+                                                               --hosts 4 --ranks 16, for example; --set PMIO_MODE=twophase
   across_nodes.py threads --mpi mpich-5.0.2                    several threads of each rank, with values that they
                                                                check and the files of a plain run on one host
+  across_nodes.py background --mpi mpich-5.0.2                 files closed by pmio_close=background, opened again, deleted,
+                                                               renamed; a job that is killed behind the close
   across_nodes.py crash --mpi mpich-5.0.2 --kills 4            every acknowledged write is there after `pmio recover` on
                                                                each host, in any order and at once
 """
@@ -37,7 +39,8 @@ def compare(bed, options, scratch):
     bed.must("on", HOSTS[0], "mkdir", "/mnt/pfs/files")
     program = places.test_program(options.build, "differential", options.mpi)
     arguments = differential.arguments(scenarios, "/mnt/pfs/files", scratch / "record", first, count)
-    ended = bed.run(*launch(options, options.hosts), *spanning_jobs.under_pmio(options.build), program, *arguments,
+    wrapper = spanning_jobs.under_pmio(options.build, **dict(options.set))
+    ended = bed.run(*launch(options, options.hosts), *wrapper, program, *arguments,
                     timeout=SECONDS + SECONDS_OF_SEED * count)  # fmt: skip
     found = differential.read_records(scratch, options.ranks)
     if ended.code != 0:
@@ -82,6 +85,39 @@ def thread_often(bed, options, _):
     return complaints + [f"left: {name}" for name in spanning_jobs.leftovers(bed, options.hosts)]
 
 
+# Files closed by pmio_close=background
+
+
+def run_background(bed, options, name, where, wrapper, *more):
+    """How it ended. The files are in a directory of that name."""
+    bed.must("on", where[0], "mkdir", f"/mnt/pfs/{name}")
+    program = places.test_program(options.build, "background_close", options.mpi)
+    return bed.run(*launch(options, where), *wrapper, program, f"/mnt/pfs/{name}", *more, timeout=SECONDS)
+
+
+def checksums_in(bed, host, name):
+    return bed.must("on", host, "sh", "-c", f"cd /mnt/pfs/{name} && sha256sum *").splitlines()
+
+
+def close_in_background(bed, options, _):
+    """All files are those of a plain run on one host."""
+    wrapper = spanning_jobs.under_pmio(options.build, **dict(options.set))
+    complaints = []
+    for name, more in (("whole", []), ("crash", ["crash"])):
+        plain = run_background(bed, options, f"{name}-plain", options.hosts[:1], [], *more)
+        ended = run_background(bed, options, name, options.hosts, wrapper, *more)
+        if more and (complaint := spanning_jobs.recover(bed, options.build, tuple(options.hosts))):
+            complaints.append(f"recovery: {complaint}")
+        if not more and (plain.code != 0 or ended.code != 0):
+            complaints.append(f"plain: {plain.how}\n{plain.output}\npmio: {ended.how}\n{ended.output}")
+        expected = checksums_in(bed, options.hosts[0], f"{name}-plain")
+        for host in options.hosts:
+            if (found := checksums_in(bed, host, name)) != expected:
+                complaints.append(f"{name}: not the files of the plain run on one host, read on {host}:\n{found}")
+        complaints += [f"left: {left}" for left in spanning_jobs.leftovers(bed, options.hosts)]
+    return complaints
+
+
 # Crashes
 
 
@@ -122,7 +158,7 @@ def kill_often(bed, options, scratch):
     return complaints
 
 
-WHAT = {"differential": compare, "threads": thread_often, "crash": kill_often}
+WHAT = {"differential": compare, "threads": thread_often, "background": close_in_background, "crash": kill_often}
 
 
 def parse():
@@ -134,6 +170,9 @@ def parse():
     differential.add_operations(parser)
     parser.add_argument("--hosts", default=len(HOSTS), type=int, help="crashes are of two")
     parser.add_argument("--ranks", default=RANKS, type=int, help="on all hosts together; crashes are of four")
+    parser.add_argument(
+        "--set", action="append", default=[], type=lambda text: tuple(text.split("=", 1)), help="KEY=VALUE, for pmio"
+    )
     parser.add_argument("--repetitions", default=1, type=int, help="of threads")
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--kills", default=3, type=int)

@@ -321,7 +321,10 @@ void Process::finish() {
   mpi().Allreduce(&mine, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   leave_open_files_to_library();
   unwatch_signals();
-  if (Job* job = joined()) job->stop_background();
+  if (Job* job = joined()) {
+    job->stop_background();
+    if (spans_nodes_) job->complete_lagging_files();
+  }
   // Until all have drained, all nodes must answer.
   if (spans_nodes_) mpi().Barrier(comm_);
   report(level);

@@ -102,17 +102,12 @@ Attempt cannot_open(const Status& status) {
   return cannot("cannot be opened for the log", status);
 }
 
-// A file of several nodes is drained by all of them together, who would have to meet for it once more.
-bool wants_background_close(const Handle& handle, const Cluster* cluster) {
-  return cluster == nullptr && closes_in_background(handle);
-}
-
 Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   Job::OpenOptions options;
   options.path = handle.path;
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
-  options.closes_in_background = wants_background_close(handle, cluster);
+  options.closes_in_background = closes_in_background(handle);
   options.direct_from = direct_from(handle.hints, options.closes_in_background);
   if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
@@ -185,7 +180,7 @@ int64_t new_open_number() {
 OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const Attempt& mine) {
   OpenStatement said;
   said.rank = handle.rank;
-  said.closes_in_background = wants_background_close(handle, cluster);
+  said.closes_in_background = closes_in_background(handle);
   said.has_complaint = !mine.misconfigured.ok();
   said.proposed_tag = propose_tag();
   if (handle.rank == 0) said.open_number = new_open_number();

@@ -29,7 +29,7 @@ Status Closing::release(const std::optional<RestingState>& resting) {
 bool Closing::begin_lag() {
   Job::Impl& job = *file_.parts().shared.job;
   const bool has_failed = file_.parts().shared.control->error.load(std::memory_order_acquire) != 0;
-  if (file_.spans_nodes() || has_failed || job.lost_log.is_known() || job.member->is_past_log()) return false;
+  if (has_failed || job.lost_log.is_known() || job.member->is_past_log()) return false;
   return file_.persist().ok() && job.files.begin_lag(file_);
 }
 
@@ -48,11 +48,16 @@ Status Closing::complete() {
   PMIO_TRY(file_.drain(DrainScope::everywhere));
   // Since the close others may have written it.
   file_.parts().reach->synced();
-  return {};
+  if (!file_.spans_nodes()) return {};
+  // What is opened now begins anew on all nodes, and some ranks may have let it go already.
+  FileTable& table = file_.parts().shared.job->files;
+  const std::shared_ptr<File> self = table.find(file_.parts().shared.key);
+  return self.get() == &file_ ? table.complete(self) : Status();
 }
 
 bool Closing::is_closed() const {
   const SharedFile& file = file_.parts().shared;
+  if (file_.spans_nodes()) return false;  // what other nodes' ranks have open is not known here
   if (!file.job->files.is_closed(file_.parts())) return false;
   // Of handles that never logged nobody knows which file they have open.
   const std::atomic<uint64_t>* handed_on = file.job->member->options().files_handed_on;

@@ -1,6 +1,7 @@
 #include "node/file_table.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 
 #include "base/atomic_max.h"
@@ -129,7 +130,8 @@ std::shared_ptr<File> FileTable::end_release_later(File& file) {
   const bool last = --parts.releasing == 0 && parts.handles == 0;
   std::shared_ptr<File> self = files_[key].lock();
   if (!last) return self;  // another thread has opened it meanwhile
-  if (parts.appender.owns_undrained()) {
+  // No node lets go of it before all have drained it: each has to take part in their round.
+  if (parts.reach->spans_nodes() || parts.appender.owns_undrained()) {
     parts.set_lags(true);
     lagging_.push_back(self);
     job_.catch_up->wake();
@@ -147,16 +149,30 @@ std::vector<std::shared_ptr<File>> FileTable::lagging() {
 }
 
 Status FileTable::complete(const std::shared_ptr<File>& file) {
-  PMIO_TRY(file->closing().is_gone() ? file->changes().discard() : file->drain());
+  PMIO_TRY(file->closing().is_gone() ? file->changes().discard() : file->drain(DrainScope::everywhere));
   FileParts& parts = file->parts();
   const LockGuard lock(mutex_);
   // Else somebody else has let it go meanwhile, or has opened it, and may have closed it again.
   const auto at = std::find(lagging_.begin(), lagging_.end(), file);
-  if (at == lagging_.end() || !parts.reach->is_drained()) return {};
+  if (at == lagging_.end()) return {};
+  if (!parts.reach->is_drained()) {
+    // If the leader of this node has given it up, no round brings this rank's bytes in any more.
+    return parts.reach->spans_nodes()
+               ? Status(Code::io, "a rank of the job has given up '" + parts.shared.path + "'", EIO)
+               : Status();
+  }
   lagging_.erase(at);
   files_.erase(parts.shared.key);
   parts.let_go();
   return {};
+}
+
+void FileTable::give_up(const std::shared_ptr<File>& file) {
+  job_.member->keep_log();
+  const LockGuard lock(mutex_);
+  if (std::erase(lagging_, file) == 0) return;
+  file->parts().set_lags(false);
+  unfinished_[file->parts().shared.key] = file;
 }
 
 bool FileTable::complete_oldest() {

@@ -49,9 +49,12 @@ class FileTable {
   bool begin_lag(File& file);
   [[nodiscard]] std::shared_ptr<File> end_release_later(File& file);
   std::vector<std::shared_ptr<File>> lagging();  // the oldest first
-  // Drains a file that lags, at the caller's priority, and lets it go. One that is gone is discarded.
+  // Drains a file that lags, at the caller's priority, and lets it go. One that is gone is discarded. A file
+  // of several nodes is drained on all of them.
   Status complete(const std::shared_ptr<File>& file);
-  // The same of that which has lagged longest. False: none lags, or it fails. A file's append lock may be
+  // It cannot be completed: what is not in the file is recovery's.
+  void give_up(const std::shared_ptr<File>& file);
+  // complete() for that which has lagged longest. False: none lags, or it fails. A file's append lock may be
   // held.
   bool complete_oldest();
   bool is_closed(const FileParts& file);  // no handle of this process refers to it

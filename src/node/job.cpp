@@ -128,6 +128,15 @@ Status Job::reserve_descriptors(uint64_t more) { return impl_->member->reserve_d
 
 bool Job::has_lagging_files() { return !impl_->files.lagging().empty(); }
 
+void Job::complete_lagging_files() {
+  for (const auto& file : impl_->files.lagging()) {
+    const Status status = impl_->files.complete(file);
+    if (status.ok()) continue;
+    impl_->files.give_up(file);
+    if (options().say) options().say(file->closing().kept_in_log(status).message());
+  }
+}
+
 bool Job::has_lost_log() { return impl_->lost_log.look(); }
 
 Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std::string& path) {

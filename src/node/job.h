@@ -62,6 +62,8 @@ class Job {
 
   // Whether a file of this process lags (Closing::lags).
   bool has_lagging_files();
+  // The last chance of those that lag, as long as other nodes still answer. Says what fails.
+  void complete_lagging_files();
 
   // Whether somebody has removed the log directory: no file is logged any more, and open() fails.
   bool has_lost_log();

@@ -34,7 +34,7 @@ Result<HeldBytes> held_bytes(const std::string& directory, const std::string& pa
   for (const JobInfo& job : *jobs) {
     for (const FileInfo& file : job.files) {
       if (file.discarded || !is_file_at(file, path)) continue;
-      if (job.state == JobState::running) held.running += file.undrained_bytes();
+      if (job.state == JobState::running) held.running += file.bytes_to_come();
       if (job.state == JobState::dead) held.dead += file.undrained_bytes();
       if (job.state == JobState::unknown && file.undrained_bytes() > 0) held.is_unknown = true;
     }

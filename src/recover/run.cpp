@@ -155,7 +155,7 @@ class Run {
       if (!selection_.has(file)) continue;
       if (job->info.state != JobState::dead) {
         outcome.running_bytes += file.undrained_bytes();
-        if (file.lags) outcome.lagging_bytes += file.undrained_bytes();
+        if (file.lags) outcome.lagging_bytes += file.bytes_to_come();
       } else {
         outcome.files.push_back(recover_or_hold_back(*job, file));
       }

@@ -229,6 +229,10 @@ uint64_t FileInfo::undrained_bytes() const {
   return sum<uint64_t>(segments, [](const SegmentInfo& segment) { return segment.undrained_bytes; });
 }
 
+uint64_t FileInfo::bytes_to_come() const {
+  return std::max<uint64_t>(undrained_bytes(), lags && of_nodes ? 1 : 0);
+}
+
 std::vector<uint32_t> FileInfo::ranks() const {
   std::set<uint32_t> found;
   for (const SegmentInfo& segment : segments) {

@@ -88,6 +88,8 @@ struct FileInfo {
   uint64_t records() const;
   uint64_t undrained_records() const;
   uint64_t undrained_bytes() const;
+  // The same; at least 1 as long as it lags and other nodes may have to complete it too.
+  uint64_t bytes_to_come() const;
   std::vector<uint32_t> ranks() const;  // that have records here, ascending
   bool damaged() const;                 // some segment is, or is lost
   // Whether some rank's log was there and is gone, as far as anything tells.

@@ -55,6 +55,7 @@ list(FILTER tags INCLUDE REGEX "^mpich-")
 foreach(tag IN LISTS tags)
   pmio_add_testbed_test(across_nodes.differential ${tag} 900 across_nodes.py differential --seeds 2-3)
   pmio_add_nightly_test(testbed.across_nodes.differential_16.${tag} 1800 across_nodes.py differential --mpi ${tag} --hosts 4 --ranks 16 --seeds 4-11)
+  pmio_add_testbed_test(across_nodes.background ${tag} 300 across_nodes.py background)
   pmio_add_testbed_test(preallocate_hosts ${tag} 300 across_hosts.py --program preallocate_hosts)
   pmio_add_testbed_test(across_nodes.crash ${tag} 900 across_nodes.py crash --kills 3)
   # A few failures; all of them, in earnest, at night.
