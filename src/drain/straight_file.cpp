@@ -112,6 +112,15 @@ void add(IoCounters& to, const IoCounters& from) {
 
 }  // namespace
 
+Result<std::unique_ptr<FreshFile>> FreshFile::of(TargetFile& file) {
+  auto target = file.reopen_past_cache();
+  if (!target.ok()) return target.status();
+  if (!(*target)->past_cache()) (*target)->forget_cached(0, 0);
+  return std::unique_ptr<FreshFile>(new FreshFile(file, std::move(target).value()));
+}
+
+FreshFile::~FreshFile() { add(file_.counters(), target_->counters()); }
+
 Status StraightFile::write_to(TargetFile& target, PatternCursor& file, PatternCursor& memory,
                               const std::byte* buffer, uint64_t bytes) {
   std::vector<std::byte> stage;
@@ -174,12 +183,8 @@ Status StraightFile::read(PatternCursor& file, PatternCursor& memory, std::byte*
                           uint64_t* got) {
   if (sharing_ == Sharing::node) return read_from(*target_, file, memory, buffer, bytes, got);
   *got = 0;
-  auto fresh = target_->reopen_past_cache();
-  if (!fresh.ok()) return fresh.status();
-  if (!(*fresh)->past_cache()) (*fresh)->forget_cached(0, 0);
-  Status status = read_from(**fresh, file, memory, buffer, bytes, got);
-  add(target_->counters(), (*fresh)->counters());
-  return status;
+  auto fresh = FreshFile::of(*target_);
+  return fresh.ok() ? read_from((*fresh)->target(), file, memory, buffer, bytes, got) : fresh.status();
 }
 
 }  // namespace pmio

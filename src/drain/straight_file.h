@@ -14,11 +14,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "drain/target.h"
 #include "extent/pattern.h"
 
 namespace pmio {
+
+// A file opened once more, for reads that see all that was written before, on other nodes too, and synced.
+class FreshFile {
+ public:
+  // `file` outlives it, and counts its reads.
+  static Result<std::unique_ptr<FreshFile>> of(TargetFile& file);
+  ~FreshFile();
+  FreshFile(const FreshFile&) = delete;
+  FreshFile& operator=(const FreshFile&) = delete;
+  TargetFile& target() { return *target_; }
+
+ private:
+  FreshFile(TargetFile& file, std::unique_ptr<TargetFile> target) : file_(file), target_(std::move(target)) {}
+  TargetFile& file_;
+  const std::unique_ptr<TargetFile> target_;
+};
 
 class StraightFile {
  public:

@@ -119,12 +119,13 @@ std::unique_ptr<BufferedFile> BufferedFile::make(const Handle& handle, const Ope
   if (comm == MPI_COMM_NULL) return nullptr;
   const std::vector<Place> places = places_of(comm, handle.ranks);
   Members members = members_of(places, handle.rank);
-  const TwoPhaseOptions options = agree(options_of(handle, places, members), comm);
+  TwoPhaseOptions options = agree(options_of(handle, places, members), comm);
   std::string name = job_name(Process::instance().id()) + "-" + std::to_string(handle.number);
   const bool in_log = options.memory == BufferMemory::pmem;
   std::string directory = in_log ? Process::instance().log_directory(handle.hints) : std::string();
   std::unique_ptr<BufferedFile> file(new BufferedFile(
       std::make_unique<MpiCollective>(std::move(members), comm, std::move(name), std::move(directory))));
+  options.fresh_reads = Process::instance().spans_nodes();
   if (FileStatistics::on()) handle.straight->target().count_servers(options.layout);
   file->engine_ = TwoPhase::make(*file->ranks_, handle.straight->target(), options);
   // Now, so that MPI_File_get_info tells where it is.

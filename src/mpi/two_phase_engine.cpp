@@ -101,7 +101,6 @@ class TwoPhaseEngine final : public StraightEngine {
   static Status exchange_read(Handle& handle, const TwoPhaseRequest& request, uint64_t* got) {
     *got = 0;
     const Status drained = drain_before_straight_call(handle, false);
-    if (Process::instance().spans_nodes()) handle.straight->target().forget_cached(0, 0);
     const Status read = handle.buffered->engine().read(drained.ok() ? request : TwoPhaseRequest(), got);
     return drained.ok() ? read : drained;
   }

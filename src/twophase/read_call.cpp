@@ -115,8 +115,10 @@ bool ReadCall::read_window() {
   if (!parts_.all_reached(&RankLine::done, step.previous)) return false;
   const uint64_t start = monotonic_ns();
   uint64_t got = 0;
+  Result<TargetFile*> file = parts_.file_to_read();
   const Status status =
-      parts_.file.read(step.window.begin, parts_.memory->image(step.slot), step.window.bytes(), &got);
+      file.ok() ? (*file)->read(step.window.begin, parts_.memory->image(step.slot), step.window.bytes(), &got)
+                : file.status();
   parts_.counters.file_ns += monotonic_ns() - start;
   ++parts_.counters.windows;
   parts_.counters.accessed_bytes += got;

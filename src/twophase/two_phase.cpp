@@ -78,7 +78,9 @@ Status Engine::read_alone(const Stream& stream, uint64_t* got) {
   *got = 0;
   if (request.bytes == 0) return {};
   PatternCursor from = stream.file_cursor(0), to = stream.memory_cursor(0);
-  return StraightFile::read_from(parts_.file, from, to, request.base, request.bytes, got);
+  Result<TargetFile*> file = parts_.file_to_read();
+  return file.ok() ? StraightFile::read_from(**file, from, to, request.base, request.bytes, got)
+                   : file.status();
 }
 
 Status Engine::write(const TwoPhaseRequest& request) {
@@ -104,9 +106,13 @@ Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
   const Stream stream(request);
   *got = 0;
   ++parts_.counters.calls;
-  if (!have_memory()) return read_alone(stream, got);
+  if (!have_memory()) {
+    parts_.fresh.reset();
+    return read_alone(stream, got);
+  }
   const CallPlan plan = plan_call(parts_, stream, false);
   if (!plan.status.ok()) return plan.status;
+  parts_.fresh.reset();
   Status status;
   if (plan.exchange) {
     ++parts_.counters.exchanged_calls;

@@ -55,6 +55,8 @@ struct TwoPhaseOptions {
   Layout layout{};
   uint64_t stripe_bytes = uint64_t{1} << 20;
   BufferMemory memory = BufferMemory::dram;  // as Collective::share has it
+  // Reads see what was synced on other nodes before the call began on any rank.
+  bool fresh_reads = false;
 };
 
 // `count` aggregators, spread over the nodes in turn, on each node over its ranks; the least rank of each

@@ -23,7 +23,8 @@ get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
 # MPICH 4.0 hangs in MPI_Finalize across hosts; the ABI has MPICH 5's launcher and library.
 list(FILTER tags EXCLUDE REGEX "^(mpich-4|abi-)")
 foreach(tag IN LISTS tags)
-  foreach(program IN ITEMS across_hosts handed_on_hosts past_log_hosts preallocate_hosts reread_hosts rested_hosts threads_hosts)
+  foreach(program IN ITEMS across_hosts handed_on_hosts past_log_hosts preallocate_hosts reread_hosts rested_hosts straight_hosts
+                          threads_hosts)
     pmio_add_mpi_program(${program} ${tag} Threads::Threads)
   endforeach()
   pmio_add_covered_testbed_test(across_hosts ${tag} 300 across_hosts.py)
@@ -56,6 +57,7 @@ foreach(tag IN LISTS tags)
   pmio_add_testbed_test(across_nodes.differential ${tag} 900 across_nodes.py differential --seeds 2-3)
   pmio_add_nightly_test(testbed.across_nodes.differential_16.${tag} 1800 across_nodes.py differential --mpi ${tag} --hosts 4 --ranks 16 --seeds 4-11)
   pmio_add_testbed_test(across_nodes.background ${tag} 300 across_nodes.py background)
+  pmio_add_testbed_test(straight_hosts ${tag} 300 across_hosts.py --program straight_hosts)
   pmio_add_testbed_test(preallocate_hosts ${tag} 300 across_hosts.py --program preallocate_hosts)
   pmio_add_testbed_test(across_nodes.crash ${tag} 900 across_nodes.py crash --kills 3)
   # A few failures; all of them, in earnest, at night.
