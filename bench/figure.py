@@ -14,8 +14,10 @@ from pmiolab import figures
 
 PANELS = {"log": "time-to-log: in the write calls", "file": "time-to-file: write and close"}
 LABELS = {"pmio": "pmio", "enable": "ROMIO, collective buffering", "disable": "ROMIO, none",
-          "default": "ROMIO, default", "ompio": "OMPIO"}  # fmt: skip
-COLOURS = {"pmio": "#0b5394", "enable": "#e69138", "disable": "#f6b26b", "default": "#fce5cd", "ompio": "#6aa84f"}
+          "default": "ROMIO, default", "ompio": "OMPIO", "pmio twophase": "pmio, twophase",
+          "pmio independent": "pmio, independent"}  # fmt: skip
+COLOURS = {"pmio": "#0b5394", "enable": "#e69138", "disable": "#f6b26b", "default": "#fce5cd", "ompio": "#6aa84f",
+           "pmio twophase": "#6fa8dc", "pmio independent": "#9fc5e8"}  # fmt: skip
 
 STATES = {"cold": "#0b5394", "warm": "#e69138"}
 KIB = 1 << 10

@@ -14,6 +14,9 @@ short sleeps (testbed/README.md).
   overlap        the program computes between writing and closing, as long as its drain took in a run without computing;
                  the time of writing and closing is compared with that of writing alone
 
+The contestants "pmio twophase" and "pmio independent" are pmio without a log: each of their calls is on the storage
+when it returns, on all hosts.
+
 Cold is the first file of a job, in a fresh process: nothing was written before. Warm is the second. Reads and
 overlap are warm. Slow contestants write less, and rates are compared. Every run checks every byte. A contestant that fails is
 left out, and named at the end.
@@ -35,6 +38,7 @@ from pmiolab import command_line, comparison, hosts, mpi_jobs, mpi_libraries, pl
 from pmiolab.cluster import launch
 from pmiolab.cluster.system import TestbedError
 from pmiolab.comparison import Pattern
+from pmiolab.contestants import MODES
 from pmiolab.places import KIB, MIB
 
 PER_HOST, HOSTS = 4, ("c1", "c2", "c3", "c4")
@@ -57,19 +61,24 @@ EVERYWHERE = {("file", "best"): 1, ("drain", "dd"): 0.85}
 COLD = {("file", "best"): 0.95}
 TILES = ("--block", 4 * KIB, "--blocks-per-call", 128, "--grid-columns", 4)
 HYPERSLABS = ("--block", 8 * KIB, "--blocks-per-call", 32, "--grid-columns", 4)
-TILES_BYTES = {"enable": 8 * MIB, "disable": MIB, "default": 8 * MIB, "ompio": 2 * MIB}
+TILES_BYTES = {"enable": 8 * MIB, "disable": MIB, "default": 8 * MIB, "ompio": 2 * MIB,
+               "pmio twophase": 8 * MIB, "pmio independent": MIB}
 PATTERNS = [
     NodesPattern("strided 1312 B", ("--block", 1312), AMOUNT,
-                 {"enable": 64 * KIB, "disable": 256 * KIB, "default": 128 * KIB, "ompio": 64 * KIB},
+                 {"enable": 64 * KIB, "disable": 256 * KIB, "default": 128 * KIB, "ompio": 64 * KIB,
+                  "pmio twophase": 64 * KIB, "pmio independent": 32 * KIB},
                  {**EVERYWHERE, ("log", "enable"): 121, ("read", "enable"): 100, ("again", "best"): 1,
                   ("overlap", "own log"): 0.9},
                  {("file", "best"): 3}, reads=True, overlaps=True),
     NodesPattern("strided 64 KiB", ("--block", 64 * KIB), AMOUNT,
-                 {"enable": 4 * MIB, "disable": 8 * MIB, "default": 8 * MIB, "ompio": 4 * MIB}, EVERYWHERE, COLD),
-    NodesPattern("segments 1 MiB", ("--block", MIB), AMOUNT, {"ompio": 8 * MIB}, EVERYWHERE, COLD),
+                 {"enable": 4 * MIB, "disable": 8 * MIB, "default": 8 * MIB, "ompio": 4 * MIB,
+                  "pmio twophase": 4 * MIB, "pmio independent": 4 * MIB}, EVERYWHERE, COLD),
+    NodesPattern("segments 1 MiB", ("--block", MIB), AMOUNT,
+                 {"ompio": 8 * MIB, "pmio twophase": 8 * MIB, "pmio independent": 16 * MIB}, EVERYWHERE, COLD),
     NodesPattern("2-D tiles", TILES, AMOUNT, TILES_BYTES, EVERYWHERE, COLD),
     NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), AMOUNT,
-                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB}, EVERYWHERE, COLD),
+                 {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB,
+                  "pmio twophase": MIB, "pmio independent": 64 * KIB}, EVERYWHERE, COLD),
     NodesPattern("HDF5 hyperslabs", HYPERSLABS, AMOUNT, TILES_BYTES, EVERYWHERE, COLD, program="hdf5"),
 ]  # fmt: skip
 
@@ -81,6 +90,8 @@ CONTESTANTS = {
     "disable": (ROMIO, ["--hint", "romio_cb_write=disable", "--hint", "romio_cb_read=disable"]),
     "default": (ROMIO, []),
     "ompio": (OMPIO, []),
+    "pmio twophase": (ROMIO, []),
+    "pmio independent": (ROMIO, []),
 }
 # What pmio is measured against, too: not ways to do I/O.
 LIMITS = ("dd", "own log")
@@ -103,8 +114,9 @@ class Session:
         library, words = CONTESTANTS[contestant]
         mpi = self.mpis[library]
         command = ["mpiexec", "--build", self.options.build, "--mpi", mpi.tag, "-n", RANKS, "--ppn", PER_HOST]
-        if contestant == "pmio":
+        if contestant == "pmio" or contestant in MODES:
             command += ["env", "PMIO_ACROSS_NODES=on", f"PMIO_LOG_SIZE={self.options.log_size}"]
+            command += [f"PMIO_MODE={MODES[contestant]}"] if contestant in MODES else []
             command += [places.pmio(self.options.build), "run", "--"]
         command += [places.benchmark(self.options.build, pattern.program, mpi), "--file", f"{PFS}/target"]
         command += [
@@ -262,8 +274,8 @@ def main():
             except Failure as failure:
                 raise SystemExit(f"nodes: {failure}") from None
             targets, cold_targets = (pattern.targets, pattern.cold_targets) if options.divide == 1 else ({}, {})
-            summary = comparison.summarise(pattern, rates, amounts, targets, LIMITS)
-            summary["cold"] = comparison.summarise(pattern, cold, amounts, cold_targets, LIMITS)
+            summary = comparison.summarise(pattern, rates, amounts, targets, LIMITS, MODES)
+            summary["cold"] = comparison.summarise(pattern, cold, amounts, cold_targets, LIMITS, MODES)
             summaries.append(summary)
             comparison.print_summary(summary, f"all {RANKS} ranks")
             write_results(options, mpis, session, summaries)
