@@ -1,6 +1,7 @@
 // How a rank waits for others: some microseconds on its processor, which is what most waits take; then it
 // lets other threads have the processor; at last it sleeps, so that a machine with fewer processors than
-// ranks does not pass its time with waiting.
+// ranks does not pass its time with waiting. To sleep and be woken takes longer than most waits: ranks that
+// sleep make others wait, which sleep then, too.
 #pragma once
 
 #include <sched.h>
@@ -16,8 +17,7 @@ namespace pmio {
 
 class Patience {
  public:
-  // eager: if each rank of the node has a processor of its own, so that waiting takes nobody's. To sleep and
-  // be woken takes longer than most waits: ranks that sleep make others wait, which sleep then, too.
+  // eager: if each rank of the node has a processor of its own, so that waiting takes nobody's.
   explicit Patience(bool eager = false) : eager_(eager) {}
   // Waits a moment. False: it has waited long, and should sleep.
   bool pause() {
@@ -28,7 +28,7 @@ class Patience {
 #endif
       return true;
     }
-    if (turns_ > on_processor() + (eager_ ? kTurnsAsideIfEager : kTurnsAside)) return false;
+    if (turns_ > on_processor() + kTurnsAside) return false;
     sched_yield();
     return true;
   }
@@ -39,9 +39,8 @@ class Patience {
   unsigned on_processor() const { return eager_ ? kTurnsIfEager : kTurns; }
 
   // A turn on the processor takes some 40 ns. One aside takes half a microsecond, if no other thread wants
-  // the processor.
-  static constexpr unsigned kTurns = 64, kTurnsIfEager = 256;
-  static constexpr unsigned kTurnsAside = 16, kTurnsAsideIfEager = 400;
+  // the processor; else it is the other's.
+  static constexpr unsigned kTurns = 64, kTurnsIfEager = 256, kTurnsAside = 400;
   const bool eager_;
   unsigned turns_ = 0;
 };
