@@ -48,7 +48,8 @@ class Wrapped {
   ~Wrapped() { std::printf("%s\n", line_.c_str()); }
   Wrapped(const Wrapped&) = delete;
   Wrapped& operator=(const Wrapped&) = delete;
-  Wrapped& add(const std::string& part) {
+  Wrapped& add(std::string part) {
+    if (part.size() > kMostPart) part.replace(kMostPart - 3, std::string::npos, "...");
     const std::string separator = any_ ? ", " : "";
     if (any_ && line_.size() + separator.size() + part.size() >= kColumns) {
       std::printf("%s,\n", line_.c_str());
@@ -61,6 +62,7 @@ class Wrapped {
   }
 
  private:
+  static constexpr size_t kMostPart = kColumns - 14 - 1;  // with a comma
   std::string line_;
   bool any_ = false;
 };

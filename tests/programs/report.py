@@ -177,6 +177,7 @@ def main():
         assert buffered["hints_wished"]["cb_nodes"] == "8" and buffered["hints"]["cb_nodes"] == "2", buffered
         for rank in job["ranks"]:
             check_history(rank)
+        assert all(len(line) <= 80 for line in told("stats").splitlines()), told("stats")
         told("stats", "--trace", "trace")
         check_trace((scratch / "trace").read_bytes(), 2)
         told("report", "--job", job["job"], "-o", "page.html")
