@@ -20,7 +20,7 @@ COLOURS = {"pmio": "#0b5394", "enable": "#e69138", "disable": "#f6b26b", "defaul
            "pmio twophase": "#6fa8dc", "pmio independent": "#9fc5e8"}  # fmt: skip
 
 STATES = {"cold": "#0b5394", "warm": "#e69138"}
-KIB = 1 << 10
+UNITS = (("M", 1 << 20), ("K", 1 << 10))
 TICKS = (0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 50)
 
 
@@ -55,9 +55,12 @@ def draw_nodes(results):
     return figure
 
 
-def draw_file_system(axes, kind, rows, target):
+def block_name(block):
+    return next((f"{block // of} {unit}i" for unit, of in UNITS if block % of == 0), f"{block:,}")
+
+
+def draw_file_system(axes, rows, target):
     """Medians, and quartiles as a band."""
-    blocks = sorted({row["block"] for row in rows})
     for state, colour in STATES.items():
         of_state = sorted((row for row in rows if row["state"] == state), key=lambda row: row["block"])
         for phase, line in (("file", "-"), ("log", ":")) if of_state else ():
@@ -69,28 +72,35 @@ def draw_file_system(axes, kind, rows, target):
     axes.axhline(target, color="#888888", linewidth=0.8)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xticks(blocks, [str(block) if block < KIB else f"{block / KIB:g} Ki" for block in blocks], fontsize=7)
-    axes.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS], fontsize=7)
-    axes.minorticks_off()
+    axes.tick_params(labelsize=7)
     axes.set_ylabel("pmio over the best plain way", fontsize=8)
     axes.grid(axis="y", color="#dddddd", linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(f"files on {kind}", loc="left", fontsize=10)
+
+
+def set_ticks(axes, rows):
+    blocks = sorted({row["block"] for row in rows})
+    edges = [row[f"{phase}_{edge}"] for row in rows for phase in ("log", "file") for edge in ("lower", "upper")]
+    ticks = [tick for tick in TICKS if min(edges) / 1.5 < tick < max(edges) * 1.5]
+    axes.set_xticks(blocks, [block_name(block) for block in blocks], fontsize=7)
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=7)
+    axes.minorticks_off()
 
 
 def draw_sweeps(results):
     """A panel for each file system; several results of one are one sweep."""
     kinds = list(dict.fromkeys(each["files_on"] for each in results))
     size = (9, 1 + 3 * len(kinds))
-    how = {"squeeze": False, "sharey": True, "layout": "constrained"}
+    how = {"squeeze": False, "sharex": True, "sharey": True, "layout": "constrained"}
     figure, panels = figures.pyplot.subplots(len(kinds), 1, figsize=size, **how)
     for axes, kind in zip(panels[:, 0], kinds):
-        rows = [row for each in results if each["files_on"] == kind for row in each["sweep"]]
-        draw_file_system(axes, kind, rows, results[0]["target"])
+        of_kind = [each for each in results if each["files_on"] == kind]
+        draw_file_system(axes, [row for each in of_kind for row in each["sweep"]], results[0]["target"])
+        axes.set_title(f"files on {kind}, {of_kind[0]['repetitions']} repetitions", loc="left", fontsize=10)
+    set_ticks(panels[0, 0], [row for each in results for row in each["sweep"]])
     panels[-1, 0].set_xlabel("block, bytes; one per call")
     panels[0, 0].legend(fontsize=8, frameon=False)
-    how = f"medians of {results[0]['repetitions']}, quartiles"
-    figure.suptitle(f"2 ranks, {results[0]['mpi']}, one node: {how}", fontsize=11)
+    figure.suptitle(f"2 ranks, {results[0]['mpi']}, one node: medians and quartiles", fontsize=11)
     return figure
 
 
