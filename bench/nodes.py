@@ -116,7 +116,7 @@ class Session:
         command = ["mpiexec", "--build", self.options.build, "--mpi", mpi.tag, "-n", RANKS, "--ppn", PER_HOST]
         if contestant == "pmio" or contestant in MODES:
             command += ["env", "PMIO_ACROSS_NODES=on", f"PMIO_LOG_SIZE={self.options.log_size}"]
-            command += [f"PMIO_MODE={MODES[contestant]}"] if contestant in MODES else []
+            command += [f"{key}={value}" for key, value in MODES.get(contestant, {}).items()]
             command += [places.pmio(self.options.build), "run", "--"]
         command += [places.benchmark(self.options.build, pattern.program, mpi), "--file", f"{PFS}/target"]
         command += [
