@@ -51,6 +51,9 @@ static void expect(MPI_File file, long long offset, int alike, const char* what)
   MPI_Get_count(&status, MPI_BYTE, &count);
   for (int i = 0; i < BLOCK; ++i)
     same = same && found[i] == (alike ? (unsigned char)version : byte_at(offset + i));
+  if (count != BLOCK || !same)
+    fprintf(stderr, "handed_on_hosts.c: rank %d: round at %lld, block at %lld, version %d: %d bytes\n", rank,
+            offset / ROUND, offset % ROUND / BLOCK, version, count);
   check(count == BLOCK && same, what);
   free(found);
 }
