@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -31,10 +32,27 @@ void CatchUp::loop() {
   while (complete ? wake_up_.wait() : wake_up_.wait_for(kRetry)) {
     try {
       complete = complete_all();
+      if (complete) warm_log();
     } catch (const std::bad_alloc&) {
       complete = false;
     }
   }
+}
+
+void CatchUp::warm_log_for(uint64_t bytes) {
+  wanted_warm_bytes_.store(bytes, std::memory_order_relaxed);
+  wake();
+}
+
+// Half of the log at most: with more than that in it, a drain begins while the program writes. A step at a
+// time, so that neither a file that lags nor the end of the job waits for it.
+void CatchUp::warm_log() {
+  SegmentPool& pool = job_.member->pool();
+  const uint64_t bytes = wanted_warm_bytes_.load(std::memory_order_relaxed);
+  if (bytes == 0 || pool.is_of_huge_pages()) return;
+  const uint64_t segments = bytes / pool.segment_bytes() + 1;
+  pool.prefault(static_cast<uint32_t>(std::min<uint64_t>(segments, pool.limit() / 2)),
+                [this] { return !wake_up_.is_due(); });
 }
 
 // False: some file has to be tried again.

@@ -130,6 +130,8 @@ std::shared_ptr<File> FileTable::end_release_later(File& file) {
   const bool last = --parts.releasing == 0 && parts.handles == 0;
   std::shared_ptr<File> self = files_[key].lock();
   if (!last) return self;  // another thread has opened it meanwhile
+  if (const uint64_t bytes = parts.large_pieces.if_cold_bytes(); bytes > 0)
+    job_.catch_up->warm_log_for(bytes);
   // No node lets go of it before all have drained it: each has to take part in their round.
   if (parts.reach->spans_nodes() || parts.appender.owns_undrained()) {
     parts.set_lags(true);

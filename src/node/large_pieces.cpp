@@ -56,6 +56,8 @@ Status LargePieces::write(const Vector& where, PatternCursor& memory, const std:
   const LargeWrite large(*file_.drainer);
   *written = true;
   any_written_.store(true, std::memory_order_relaxed);
+  if (!suits(where.block_length, true))
+    if_cold_bytes_.store(if_cold_bytes() + where.bytes(), std::memory_order_relaxed);
   return direct_writer_.write_vector(where, memory, buffer);
 }
 

@@ -37,6 +37,8 @@ class LargePieces {
   }
   // Whether any has gone to the file. Any thread.
   bool any_written() const { return any_written_.load(std::memory_order_relaxed); }
+  // So many bytes of them would have been logged if the log had been warm. Any thread.
+  uint64_t if_cold_bytes() const { return if_cold_bytes_.load(std::memory_order_relaxed); }
   // Writes the next where.bytes() of the memory cursor's stream to these places of the file. On return seen
   // by all. *written is false if nothing was written, as the bytes belong into the log. Errors: as of
   // pwrite(2); a part may be written then.
@@ -50,6 +52,7 @@ class LargePieces {
   DirectWriter& direct_writer_;
   std::atomic<uint64_t> from_warm_{UINT64_MAX}, from_cold_{UINT64_MAX}, least_bytes_{UINT64_MAX};
   std::atomic<bool> any_written_{false};
+  std::atomic<uint64_t> if_cold_bytes_{0};
   bool expected_ = false;  // Drainer::expect_large_writes
 };
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "base/file_descriptor.h"
+#include "node/file_parts.h"
+#include "node/job_impl.h"
 #include "support/node_fixture.h"
 #include "support/recover_all.h"
 #include "support/said.h"
@@ -47,11 +49,14 @@ class Lagging : public testing::Test {
   }
 
   std::string path_of(const std::string& name) const { return scratch.files_ + "/" + name; }
-  Files open(const std::string& name) {
+  Files open(const std::string& name, const DirectFrom& direct_from = {}) {
     std::ofstream(path_of(name), std::ios::app).flush();
     Files files;
     for (const auto& job : jobs) {
-      auto file = job->open({path_of(name), false, {}});
+      Job::OpenOptions how;
+      how.path = path_of(name);
+      how.direct_from = direct_from;
+      auto file = job->open(how);
       EXPECT_TRUE(file.ok()) << file.status().message();
       files.push_back(*file);
     }
@@ -266,6 +271,25 @@ TEST_F(Lagging, OneThatSomeHandleHasOpenGoesOnWithIt) {
   write(more, 'b');
   close(more);
   EXPECT_EQ(contents(path_of("data")), all('b'));
+}
+
+// What went straight to the file because the log was cold finds it warm the next time.
+TEST_F(Lagging, TheLogIsWarmForTheNextFileOfLargePieces) {
+  constexpr DirectFrom kIfCold{UINT64_MAX, 32 << 10};
+  if (jobs[0]->medium().huge_page_bytes() != 0) GTEST_SKIP() << "a log of huge pages is never cold";
+  const Files first = open("first", kIfCold);
+  write(first, 'a');
+  for (const auto& job : jobs) EXPECT_EQ(job->counters().direct_bytes, kBytes);
+  close_later(first);
+  for (const auto& file : first)
+    while (file->parts().shared.job->member->pool().warm_bytes() < kBytes) usleep(1000);
+  const Files second = open("second", kIfCold);
+  write(second, 'b');
+  for (const auto& job : jobs) EXPECT_EQ(job->counters().direct_bytes, kBytes);
+  close_later(second);
+  await_none_lags();
+  EXPECT_EQ(contents(path_of("first")), all('a'));
+  EXPECT_EQ(contents(path_of("second")), all('b'));
 }
 
 TEST_F(Lagging, WithoutAThreadTheCloseDrains) {
