@@ -30,7 +30,8 @@ struct job {
   char* record;
   char* buffer;        /* of an aggregator */
   double* times;       /* calls * STEPS */
-  MPI_Request* wanted; /* 2 * ranks */
+  MPI_Request* wanted; /* a message from each rank, and one to each aggregator */
+  MPI_Status* statuses;
 };
 
 static void fail(const char* what) {
@@ -97,7 +98,7 @@ static void send_requests(struct job* j, const struct range* all, struct range w
     sent[a][1] = part.end - part.begin;
     MPI_Isend(sent[a], 2, MPI_OFFSET, rank_of(j, a), 3, MPI_COMM_WORLD, &j->wanted[count++]);
   }
-  must(MPI_Waitall(count, j->wanted, MPI_STATUSES_IGNORE), "requests");
+  must(MPI_Waitall(count, j->wanted, j->statuses), "requests");
 }
 
 /* Step 4: the bytes. */
@@ -117,7 +118,7 @@ static void send_data(struct job* j, const struct range* all, struct range whole
       MPI_Isend(j->record + (part.begin - mine.begin), (int)(part.end - part.begin), MPI_BYTE, rank_of(j, a),
                 4, MPI_COMM_WORLD, &j->wanted[count++]);
   }
-  must(MPI_Waitall(count, j->wanted, MPI_STATUSES_IGNORE), "data");
+  must(MPI_Waitall(count, j->wanted, j->statuses), "data");
 }
 
 static void one_call(struct job* j, MPI_File file, int call, double* times) {
@@ -333,8 +334,11 @@ int main(int argc, char** argv) {
   j.record = calloc(1, (size_t)j.set.bytes);
   j.buffer = calloc((size_t)j.ranks, (size_t)j.set.bytes);
   j.times = calloc((size_t)j.set.calls * STEPS, sizeof *j.times);
-  j.wanted = calloc((size_t)j.ranks + (size_t)j.set.aggregators, sizeof *j.wanted);
-  if (j.record == NULL || j.buffer == NULL || j.times == NULL || j.wanted == NULL) fail("no memory");
+  const size_t messages = (size_t)j.ranks + (size_t)j.set.aggregators;
+  j.wanted = calloc(messages, sizeof *j.wanted);
+  j.statuses = calloc(messages, sizeof *j.statuses);
+  if (j.record == NULL || j.buffer == NULL || j.times == NULL || j.wanted == NULL || j.statuses == NULL)
+    fail("no memory");
   refuse_file(&j);
   if (j.rank == 0) print_head(&j);
   run_steps(&j);
@@ -352,5 +356,6 @@ int main(int argc, char** argv) {
   free(j.buffer);
   free(j.times);
   free(j.wanted);
+  free(j.statuses);
   return MPI_Finalize();
 }

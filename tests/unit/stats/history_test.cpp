@@ -24,7 +24,9 @@ TEST(HistoryTest, KeepsTheFirstAndTheLastOfEqualMoments) {
   const uint64_t expected[] = {0, 0, 7, 7};
   for (size_t i = 0; i < points.size(); i++) {
     EXPECT_EQ(points[i].numbers.log_bytes, expected[i]) << i;
-    if (i > 0) EXPECT_GT(points[i].at_ns, points[i - 1].at_ns) << i;
+    if (i > 0) {
+      EXPECT_GT(points[i].at_ns, points[i - 1].at_ns) << i;
+    }
   }
 }
 
