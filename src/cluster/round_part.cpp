@@ -284,7 +284,8 @@ Status RoundPart::end(uint64_t number, MessageReader body) {
   abandon();
   set_number(end.round);
   if (end.error == 0) return round.status();
-  if (const std::shared_ptr<File> file = job_.find_number(number)) file->errors().add(static_cast<int>(end.error));
+  if (const std::shared_ptr<File> file = job_.find_number(number))
+    file->errors().add(static_cast<int>(end.error));
   return {};
 }
 

@@ -110,7 +110,7 @@ struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Pa
   SegmentCell segments[kMaxSegments];
   alignas(64) OpenCell opens[kMaxOpens];  // only the rank itself
   RobustMutex helping[kMaxHelpers];
-  bool died() const;                      // while it had the file open
+  bool died() const;  // while it had the file open
 };
 
 enum RunFlags : uint32_t { kRunDrained = 1, kRunDraining = 2, kRunOnMedium = 4 };

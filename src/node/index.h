@@ -3,8 +3,8 @@
 // no index.
 //
 // Until `index_bytes` the runs of a file lie in DRAM; beyond it the largest ones move to the log medium.
-// Threads: functions named *_locked need FileControl::index_mutex held by the caller, and check it; refresh and
-// find one thread of the process at a time; the others any.
+// Threads: functions named *_locked need FileControl::index_mutex held by the caller, and check it; refresh
+// and find one thread of the process at a time; the others any.
 #pragma once
 
 #include <memory>
@@ -85,11 +85,13 @@ class FileIndex {
 
  private:
   bool needs_no_run(const std::vector<Entry>& entries) const;
-  Status flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover) PMIO_REQUIRES(control_->index_mutex);
+  Status flush_locked(std::vector<Entry>& entries, std::vector<Mark>& marks, Leftover* leftover)
+      PMIO_REQUIRES(control_->index_mutex);
   Status add_run_locked(std::vector<Entry>& entries, uint32_t flags) PMIO_REQUIRES(control_->index_mutex);
   Result<std::shared_ptr<Mapping>> open_run(uint64_t number);
   std::string run_name(uint64_t number) const;
-  Result<std::unique_ptr<Region>> create_run_locked(uint64_t number, size_t bytes, uint32_t* flags) PMIO_REQUIRES(control_->index_mutex);
+  Result<std::unique_ptr<Region>> create_run_locked(uint64_t number, size_t bytes, uint32_t* flags)
+      PMIO_REQUIRES(control_->index_mutex);
   void remove_name(const RunRef& ref);
   void remove_unserved_locked() PMIO_REQUIRES(control_->index_mutex);
   void spill_locked(size_t bytes) PMIO_REQUIRES(control_->index_mutex);
