@@ -12,6 +12,7 @@ import sys
 from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
 ATTEMPTS = 5
+HANGS_S = 300  # two ranks that wait on their processors, beside the compilers of two sanitizers, took 100 s
 
 
 def files_in(directory):
@@ -59,7 +60,7 @@ def run(options, mpi, work, pmio):
     for attempt in range(ATTEMPTS):
         work.mkdir()
         done = real_programs.run(mpi, options.ranks, words, directory=work.parent, pmio=pmio,
-                                 preload=[places.yielding(options.build)], timeout=60, wrapper=wrapper)  # fmt: skip
+                                 preload=[places.yielding(options.build)], timeout=HANGS_S, wrapper=wrapper)  # fmt: skip
         if done.verdict == "pass" or not options.again or options.again not in done.output or attempt + 1 == ATTEMPTS:
             break
         print(f"{work.name}: {done.verdict}, once more: {options.again}")
