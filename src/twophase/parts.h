@@ -58,7 +58,7 @@ struct TwoPhaseParts {
   TwoPhaseCounters counters{};
   std::unique_ptr<NodeMemory> memory{};  // none before the first call, or if there is none to be had
   uint64_t calls = 0;
-  std::unique_ptr<FreshFile> fresh{};  // of this call that reads, since its first access
+  std::unique_ptr<FreshFile> fresh{};  // from the first access of a call that reads to its end
   const bool eager = places.here().size() <= online_processors();
 
   // Messages ring no bell, and the MPI library may have to do something.

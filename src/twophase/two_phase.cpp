@@ -48,6 +48,7 @@ class Engine final : public TwoPhase {
 
  private:
   bool have_memory();
+  Status take_part_in_read(const TwoPhaseRequest& request, uint64_t* got);
   // A rank's access to its own bytes, without the others.
   Status write_alone(const Stream& stream);
   Status read_alone(const Stream& stream, uint64_t* got);
@@ -103,16 +104,18 @@ Status Engine::write(const TwoPhaseRequest& request) {
 }
 
 Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
+  Status status = take_part_in_read(request, got);
+  parts_.fresh.reset();  // its reads are the file's from here on
+  return status;
+}
+
+Status Engine::take_part_in_read(const TwoPhaseRequest& request, uint64_t* got) {
   const Stream stream(request);
   *got = 0;
   ++parts_.counters.calls;
-  if (!have_memory()) {
-    parts_.fresh.reset();
-    return read_alone(stream, got);
-  }
+  if (!have_memory()) return read_alone(stream, got);
   const CallPlan plan = plan_call(parts_, stream, false);
   if (!plan.status.ok()) return plan.status;
-  parts_.fresh.reset();
   Status status;
   if (plan.exchange) {
     ++parts_.counters.exchanged_calls;

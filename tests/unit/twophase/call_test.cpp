@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "base/clock.h"
@@ -233,6 +234,28 @@ TEST(Phases, AreCountedOnce) {
     EXPECT_LE(now.copy_ns, now.exchange_ns);
     EXPECT_LE(now.arrival_ns + now.wait_ns + now.exchange_ns + now.file_ns, wall);
   });
+}
+
+// The file that was opened anew for them is closed by then.
+TEST(FreshReads, AreTheFilesWhenTheCallIsOver) {
+  const std::vector<uint32_t> nodes{0, 1};
+  TwoPhaseOptions options = small_windows(0, nodes);
+  options.fresh_reads = true;
+  Job job(nodes, options);
+  const std::vector<Part> parts = columns(job.ranks(), 100, 4);
+  job.start(std::vector<std::byte>(800, std::byte{1}));
+  std::atomic<uint64_t> read_bytes{0};
+  job.network().run([&](Collective& collective) {
+    auto file = TargetFile::open(job.path(), TargetFile::Access::read_write);
+    ASSERT_TRUE(file.ok());
+    const auto two_phase = TwoPhase::make(collective, **file, options);
+    Part part = parts[collective.members().rank];
+    uint64_t got = 0;
+    ASSERT_TRUE(two_phase->read(part.request(), &got).ok());
+    EXPECT_EQ(got, 400u);
+    read_bytes += (*file)->counters().read_bytes;
+  });
+  EXPECT_EQ(read_bytes, 800u);
 }
 
 }  // namespace
