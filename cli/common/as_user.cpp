@@ -66,4 +66,10 @@ Result<int> as_owner_of(const std::string& directory, const std::function<int()>
   return of_a_user ? as_user(facts.st_uid, work) : work();
 }
 
+int run_as_owner_of(const std::string& directory, const std::function<int()>& work, int failed) {
+  const Result<int> code = as_owner_of(directory, work);
+  if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
+  return code.ok() ? code.value() : failed;
+}
+
 }  // namespace pmio::cli

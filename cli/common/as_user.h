@@ -17,5 +17,7 @@ Result<int> as_user(uid_t user, const std::function<int()>& work);
 
 // Root as the owner of that directory; everybody else, and where there is none, here and now.
 Result<int> as_owner_of(const std::string& directory, const std::function<int()>& work);
+// The same; an error is said, and the exit code is then `failed`.
+int run_as_owner_of(const std::string& directory, const std::function<int()>& work, int failed);
 
 }  // namespace pmio::cli

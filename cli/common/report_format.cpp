@@ -42,6 +42,12 @@ std::string human_count(uint64_t number) {
   return text;
 }
 
+std::string human_decimal(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, value != 0 && value < 9.9995 ? "%.3f" : "%.1f", value);
+  return text;
+}
+
 std::string human_ranks(const std::vector<uint32_t>& ascending) {
   std::string text;
   for (size_t i = 0; i < ascending.size();) {

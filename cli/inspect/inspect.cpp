@@ -211,9 +211,8 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--records", options->records, "Every record, rather than a line per segment");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
-    const auto code = as_owner_of(options->directory, [&options] { return run(*options); });
-    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
-    set_exit_code(code.ok() ? code.value() : 1);
+    set_exit_code(run_as_owner_of(
+        options->directory, [&options] { return run(*options); }, 1));
   });
 }
 

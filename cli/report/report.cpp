@@ -55,9 +55,8 @@ void add_report(CLI::App& app) {
   command->add_option("--job", options->job, "Job id, in hexadecimal");
   command->add_option("-o,--output", options->output, "The page")->capture_default_str();
   command->callback([options] {
-    const auto code = as_owner_of(options->directory, [&options] { return report(*options); });
-    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
-    set_exit_code(code.ok() ? code.value() : 1);
+    set_exit_code(run_as_owner_of(
+        options->directory, [&options] { return report(*options); }, 1));
   });
 }
 

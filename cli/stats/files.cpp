@@ -67,17 +67,13 @@ class Wrapped {
   bool any_ = false;
 };
 
-std::string decimal_text(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, value != 0 && value < 9.9995 ? "%.3f" : "%.1f", value);
-  return text;
-}
-
 std::string number(uint64_t value) { return human_count(value); }
-std::string ms_text(uint64_t ns) { return decimal_text(static_cast<double>(ns) / 1e6) + " ms"; }
-std::string mib_text(uint64_t bytes) { return decimal_text(static_cast<double>(bytes) / (1 << 20)) + " MiB"; }
+std::string ms_text(uint64_t ns) { return human_decimal(static_cast<double>(ns) / 1e6) + " ms"; }
+std::string mib_text(uint64_t bytes) {
+  return human_decimal(static_cast<double>(bytes) / (1 << 20)) + " MiB";
+}
 std::string rate_text(const char* name, double rate) {
-  return std::string(name) + " " + decimal_text(rate) + " MiB/s";
+  return std::string(name) + " " + human_decimal(rate) + " MiB/s";
 }
 
 void print_engine(const FileOfJob& file) {

@@ -29,14 +29,9 @@ struct Options {
   std::string trace;
 };
 
-std::string decimal(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, value != 0 && value < 9.9995 ? "%.3f" : "%.1f", value);
-  return text;
-}
-std::string mib(double bytes) { return decimal(bytes / (1 << 20)); }
+std::string mib(double bytes) { return human_decimal(bytes / (1 << 20)); }
 std::string mib(uint64_t bytes) { return mib(static_cast<double>(bytes)); }
-std::string ms(uint64_t ns) { return decimal(static_cast<double>(ns) / 1e6); }
+std::string ms(uint64_t ns) { return human_decimal(static_cast<double>(ns) / 1e6); }
 
 using Row = std::vector<std::string> (*)(const Numbers& numbers);
 
@@ -127,7 +122,8 @@ void print_header(const JobStatistics& job) {
               job.number("ranks"));
   // Nobody knows when a killed job ended.
   const std::string took =
-      job.ranks.empty() ? "" : "took " + decimal(static_cast<double>(job.number("wall_ns")) / 1e9) + " s, ";
+      job.ranks.empty() ? ""
+                        : "took " + human_decimal(static_cast<double>(job.number("wall_ns")) / 1e9) + " s, ";
   std::printf("  began %s on %s, %s%s\n", local_time(job.number("start_realtime_ns")).c_str(),
               job.fact("host").c_str(), took.c_str(), job.fact("mpi").c_str());
   if (job.has_log())
@@ -151,8 +147,8 @@ void print_list(const std::vector<JobStatistics>& jobs) {
   for (const JobStatistics& job : jobs)
     table.add({job.id, local_time(job.number("start_realtime_ns")).substr(0, 16),
                job.fact("host").substr(0, 10), std::to_string(job.number("ranks")),
-               job.ranks.empty() ? "-" : decimal(static_cast<double>(job.number("wall_ns")) / 1e9), job.state,
-               job.program()});
+               job.ranks.empty() ? "-" : human_decimal(static_cast<double>(job.number("wall_ns")) / 1e9),
+               job.state, job.program()});
   table.print();
 }
 
@@ -219,9 +215,8 @@ void add_stats(CLI::App& app) {
       "are none, "
       "2 usage.");
   command->callback([options] {
-    const auto code = as_owner_of(options->directory, [&options] { return run(*options); });
-    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
-    set_exit_code(code.ok() ? code.value() : 1);
+    set_exit_code(run_as_owner_of(
+        options->directory, [&options] { return run(*options); }, 1));
   });
 }
 

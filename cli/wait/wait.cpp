@@ -70,9 +70,8 @@ void add_wait(CLI::App& app) {
   command->add_option("--timeout", options->timeout, "Seconds to wait at most; then the exit code is 3")
       ->check(CLI::Range(0.0, 1e9));
   command->callback([options] {
-    const auto code = as_owner_of(options->directory, [&options] { return run(*options); });
-    if (!code.ok()) std::fprintf(stderr, "pmio: %s\n", code.status().message().c_str());
-    set_exit_code(code.ok() ? code.value() : kTrouble);
+    set_exit_code(run_as_owner_of(
+        options->directory, [&options] { return run(*options); }, kTrouble));
   });
 }
 

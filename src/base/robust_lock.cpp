@@ -51,12 +51,10 @@ RobustLock::RobustLock(RobustMutex& mutex, std::try_to_lock_t /*tag*/) : mutex_(
 }
 
 RobustLock::~RobustLock() {
-  if (held_) let_go();
+  if (held_) unlock();
 }
 
-void RobustLock::unlock() { let_go(); }
-
-void RobustLock::let_go() {
+void RobustLock::unlock() {
   held_here.remove(&mutex_);
   PMIO_ASSERT(pthread_mutex_unlock(&mutex_.native) == 0);
   held_ = false;

@@ -36,7 +36,6 @@ class PMIO_SCOPED_CAPABILITY RobustLock {
 
  private:
   void take(int result);
-  void let_go();
   RobustMutex& mutex_;
   bool held_ = false;
 };

@@ -186,6 +186,12 @@ Status TargetFile::read(uint64_t offset, void* data, uint64_t length, uint64_t* 
   return {};
 }
 
+void IoCounters::add_to(HistoryNumbers& now) const {
+  now.written_bytes += written_bytes.load(std::memory_order_relaxed);
+  now.read_bytes += read_bytes.load(std::memory_order_relaxed);
+  now.file_ns += write_ns.load(std::memory_order_relaxed) + read_ns.load(std::memory_order_relaxed);
+}
+
 FileNumbers TargetFile::take_numbers() {
   const auto take = [](std::atomic<uint64_t>& counter) {
     return counter.exchange(0, std::memory_order_relaxed);

@@ -18,6 +18,7 @@
 #include "log/format.h"
 #include "log/target_mark.h"
 #include "stats/file_statistics.h"
+#include "stats/history.h"
 
 namespace pmio {
 
@@ -27,6 +28,7 @@ struct IoCounters {  // system calls by size class (Cray's: up to 1 KiB, up to 1
   std::atomic<uint64_t> write_ns{0}, read_ns{0};
   // Holes between intervals that were written by themselves; and writes as one with the bytes of such holes.
   std::atomic<uint64_t> gaps{0}, gap_bytes{0}, rewrites{0}, rewritten_bytes{0};
+  void add_to(HistoryNumbers& now) const;  // what is not counted elsewhere yet
 };
 
 class TargetFile {

@@ -13,19 +13,6 @@ namespace pmio {
 namespace {
 
 constexpr std::chrono::milliseconds kHistoryEvery{10};
-// Files that go straight are in the job's totals, too.
-void add_straight(Counters& all, const FileNumbers& numbers) {
-  count(all.target_writes_1k, numbers.target_writes_1k);
-  count(all.target_writes_1m, numbers.target_writes_1m);
-  count(all.target_writes_large, numbers.target_writes_large);
-  count(all.target_write_bytes, numbers.target_write_bytes);
-  count(all.target_write_ns, numbers.target_write_ns);
-  count(all.target_reads_1k, numbers.target_reads_1k);
-  count(all.target_reads_1m, numbers.target_reads_1m);
-  count(all.target_reads_large, numbers.target_reads_large);
-  count(all.target_read_bytes, numbers.target_read_bytes);
-  count(all.target_read_ns, numbers.target_read_ns);
-}
 
 }  // namespace
 
@@ -50,9 +37,6 @@ void Process::start_statistics() {
 }
 
 HistoryNumbers Process::look() {
-  const auto value = [](const std::atomic<uint64_t>& counter) {
-    return counter.load(std::memory_order_relaxed);
-  };
   Job* job = joined();
   HistoryNumbers now = job != nullptr ? job->look() : HistoryNumbers();
   const LockGuard lock(sums_mutex_);
@@ -63,10 +47,7 @@ HistoryNumbers Process::look() {
   now.wait_ns += closed.arrival_ns + closed.wait_ns;
   now.exchange_ns += closed.exchange_ns;
   for (const Handle* handle : straight_open_) {
-    const IoCounters& io = handle->straight->target().counters();
-    now.written_bytes += value(io.written_bytes);
-    now.read_bytes += value(io.read_bytes);
-    now.file_ns += value(io.write_ns) + value(io.read_ns);
+    handle->straight->target().counters().add_to(now);
     if (!handle->buffered) continue;
     const TwoPhaseCounters& buffering = handle->buffered->engine().counters();
     now.wait_ns += buffering.arrival_ns + buffering.wait_ns;
@@ -91,7 +72,7 @@ void Process::keep_statistics() {
     if (job != nullptr) all.add(job->counters());
     {
       const LockGuard lock(sums_mutex_);
-      add_straight(all, straight_numbers_);
+      count_system_calls(all, straight_numbers_);
     }
     written = write_statistics(directory, facts(job), all, files_,
                                history_ ? history_->points() : History::Points());

@@ -255,8 +255,8 @@ inline RunTable& run_table(FileControl& control) PMIO_REQUIRES(control.index_mut
 RunTable& copy_runs(FileControl& control) PMIO_REQUIRES(control.index_mutex);
 void show_runs(FileControl& control) PMIO_REQUIRES(control.index_mutex);
 
-// Makes RankCell::drained_records and merged_records what the cells say, whatever somebody
-// who has died has made of them.
+// Makes RankCell::drained_records and merged_records what the cells say, whatever somebody who has died has
+// made of them.
 void count_records(FileControl& control) PMIO_REQUIRES(control.index_mutex);
 
 // Some rank has closed it, and something may not be drained yet.

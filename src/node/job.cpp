@@ -185,11 +185,8 @@ HistoryNumbers Job::look() {
   now.drain_ns = value(all.drain_ns);
   now.open_close_ns = value(all.open_ns) + value(all.late_open_ns) + value(all.close_ns) + value(all.sync_ns);
   for (const auto& file : impl_->files.open_files()) {
-    const IoCounters& io = file->target().counters();
     now.log_bytes += file->parts().appender.new_bytes();
-    now.written_bytes += value(io.written_bytes);
-    now.read_bytes += value(io.read_bytes);
-    now.file_ns += value(io.write_ns) + value(io.read_ns);
+    file->target().counters().add_to(now);
   }
   return now;
 }

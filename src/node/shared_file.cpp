@@ -63,17 +63,7 @@ Status SharedFile::await_rank(const std::function<bool()>& done) const {
 
 void SharedFile::add_up_target() const {
   const FileNumbers done = target->take_numbers();
-  Counters& all = job->member->counters();
-  count(all.target_writes_1k, done.target_writes_1k);
-  count(all.target_writes_1m, done.target_writes_1m);
-  count(all.target_writes_large, done.target_writes_large);
-  count(all.target_write_bytes, done.target_write_bytes);
-  count(all.target_write_ns, done.target_write_ns);
-  count(all.target_reads_1k, done.target_reads_1k);
-  count(all.target_reads_1m, done.target_reads_1m);
-  count(all.target_reads_large, done.target_reads_large);
-  count(all.target_read_bytes, done.target_read_bytes);
-  count(all.target_read_ns, done.target_read_ns);
+  count_system_calls(job->member->counters(), done);
   if (!FileStatistics::on()) return;
   FileStatistics::of_process().add(path, done);
   FileStatistics::of_process().add_servers(path, target->take_server_bytes());

@@ -70,6 +70,19 @@ nlohmann::ordered_json history_json(const History::Points& history) {
 
 }  // namespace
 
+void count_system_calls(Counters& all, const FileNumbers& of_file) {
+  count(all.target_writes_1k, of_file.target_writes_1k);
+  count(all.target_writes_1m, of_file.target_writes_1m);
+  count(all.target_writes_large, of_file.target_writes_large);
+  count(all.target_write_bytes, of_file.target_write_bytes);
+  count(all.target_write_ns, of_file.target_write_ns);
+  count(all.target_reads_1k, of_file.target_reads_1k);
+  count(all.target_reads_1m, of_file.target_reads_1m);
+  count(all.target_reads_large, of_file.target_reads_large);
+  count(all.target_read_bytes, of_file.target_read_bytes);
+  count(all.target_read_ns, of_file.target_read_ns);
+}
+
 std::string announcement_json(const RunFacts& facts) { return text_of(facts_json(facts)); }
 
 std::string statistics_json(const RunFacts& facts, const Counters& counters, const FileList& files,

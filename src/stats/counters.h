@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "stats/file_list.h"
+#include "stats/file_statistics.h"
 #include "stats/history.h"
 
 namespace pmio {
@@ -42,6 +43,8 @@ struct Counters {
 inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
   counter.fetch_add(by, std::memory_order_relaxed);
 }
+// The system calls on a file are the process's, too.
+void count_system_calls(Counters& all, const FileNumbers& of_file);
 
 struct RunFacts {  // what a process says of itself in its statistics file
   uint64_t job;
