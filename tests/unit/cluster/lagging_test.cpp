@@ -13,14 +13,15 @@ namespace {
 
 constexpr uint64_t kFileBytes = 3 * kWindowBytes / 2;
 
-// As long as it lives, no round gets on, or each fails.
+// No round gets on until it is let go; then each fails with `error`, if it is one, as long as this object lives.
 class StoppedSyncs {
  public:
-  StoppedSyncs(bool hang, int error) {
-    hang_ = hang;
+  explicit StoppedSyncs(int error = 0) {
+    hang_ = true;
     error_ = error;
   }
-  ~StoppedSyncs() { hang_ = false; }
+  ~StoppedSyncs() { let_go(); }
+  void let_go() { hang_ = false; }
 
  private:
   static int fdatasync(int fd) {
@@ -64,7 +65,7 @@ class ClusterLagTest : public ClusterTest {
 
 TEST_F(ClusterLagTest, TheCloseDoesNotWaitAndTheFileIsCompleteSoon) {
   {
-    const StoppedSyncs hang(true, 0);
+    const StoppedSyncs hang;
     write_all(1, kFileBytes);
     close_later();
     for (const Member& member : members_) EXPECT_TRUE(member.job->has_lagging_files());
@@ -102,7 +103,7 @@ TEST_F(ClusterLagTest, TheNextOpenCompletesItWhoeverOpensFirst) {
 }
 
 TEST_F(ClusterLagTest, TheEndOfTheJobCompletesIt) {
-  auto hang = std::make_unique<StoppedSyncs>(true, 0);
+  auto hang = std::make_unique<StoppedSyncs>();
   write_all(1, kFileBytes);
   close_later();
   hang.reset();
@@ -115,9 +116,11 @@ TEST_F(ClusterLagTest, TheEndOfTheJobCompletesIt) {
 }
 
 TEST_F(ClusterLagTest, AtTheEndOfTheJobAFailureKeepsTheLog) {
-  const StoppedSyncs fail(false, EIO);
+  // A file whose drain has failed before is not closed that way.
+  StoppedSyncs stopped(EIO);
   write_all(1, kFileBytes);
   close_later();
+  stopped.let_go();
   for (Member& member : members_) member.job->stop_background();
   for (Member& member : members_) member.job->complete_lagging_files();
   for (Member& member : members_) member.cluster.reset();
