@@ -304,7 +304,8 @@ static void populate(const std::byte* data, uint64_t length) {
                 MADV_POPULATE_READ);  // where the kernel knows it
 }
 
-// Large extents that do not overlap need no copy. False: not such a window.
+// Large extents that do not overlap need no copy; those that touch are one system call. False: not such a
+// window.
 bool Drainer::write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b, Status* status) {
   if (entries.size() * kDirectBytes > b - a) return false;
   std::sort(entries.begin(), entries.end(),
@@ -315,16 +316,18 @@ bool Drainer::write_directly(std::vector<Entry>& entries, uint64_t a, uint64_t b
     end = entry.end;
   }
   FileEntrySource source(parts_.control, parts_.map);
+  std::vector<TargetFile::Block> blocks;
   for (const Entry& entry : entries) {
     EntrySource::Located located;
     if (!source.locate(entry, &located)) return false;
     const uint64_t begin = std::max(a, entry.offset);
     const uint64_t length = std::min(b, entry.end) - begin;
     populate(located.data + (begin - entry.offset), length);
-    *status = parts_.target->write(begin, located.data + (begin - entry.offset), length);
-    if (!status->ok()) return true;
-    count(parts_.counters->drain_bytes, length);
+    blocks.push_back({begin, located.data + (begin - entry.offset), length});
   }
+  *status = parts_.target->write_blocks(blocks);
+  for (const TargetFile::Block& block : blocks)
+    if (status->ok()) count(parts_.counters->drain_bytes, block.length);
   return true;
 }
 
