@@ -58,7 +58,8 @@ void pieces(benchmark::State& state) {
     if (!file.ok()) return;
     TwoPhaseOptions options;
     options.writes = options.reads = Buffering::enable;
-    auto two_phase = TwoPhase::make(collective, *file.value(), options);
+    FileStore store(*file.value());
+    auto two_phase = TwoPhase::make(collective, store, options);
     const uint32_t rank = collective.members().rank;
     Share share(rank, ranks, piece);
     uint64_t got = 0;
@@ -72,6 +73,9 @@ void pieces(benchmark::State& state) {
         arrived.notify_all();
         call();
       }
+      const TwoPhaseCounters& counters = two_phase->counters();
+      state.counters["metadata_bytes_per_call"] =
+          static_cast<double>(counters.metadata_bytes) / static_cast<double>(counters.calls);
       more = false;
       ++arrived;
       arrived.notify_all();

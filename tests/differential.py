@@ -44,8 +44,12 @@ def buffering(chooser):
         "striping_unit": chooser.choice(["65536", "1M"]),
     }
     values = "".join(f":{key}={value}" for key, value in hints.items())
-    memory = chooser.choice(["dram", "pmem"])
-    return {"PMIO_CB_ALIGN": chooser.choice("012"), "PMIO_CB_MEMORY": memory, "MPICH_MPIIO_HINTS": "*" + values}
+    return {
+        "PMIO_CB_ALIGN": chooser.choice("012"),
+        "PMIO_CB_MEMORY": chooser.choice(["dram", "pmem"]),
+        "PMIO_CB_BUFFERING": chooser.choice(["off", "on"]),
+        "MPICH_MPIIO_HINTS": "*" + values,
+    }
 
 
 def compare_seed(seed, reference, expected, found, trouble):

@@ -89,7 +89,7 @@ def parse_options():
     )
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    options.calls, options.timeout, options.plain = 2400, 120, False
+    options.calls, options.timeout, options.plain, options.buffering = 2400, 120, False, False
     return options
 
 

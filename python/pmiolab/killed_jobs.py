@@ -51,7 +51,19 @@ class Round:
         """The environment of the ranks."""
         directories = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch}
         sizes = {"PMIO_LOG_SIZE": self.log_size, "PMIO_DIRECT_FROM": self.direct_from}
-        return {**directories, **sizes, "PMIO_BACKGROUND": self.background, "PMIO_CLOSE": self.close}
+        settings = {**directories, **sizes, "PMIO_BACKGROUND": self.background, "PMIO_CLOSE": self.close}
+        return settings | self.buffering() if self.options.buffering else settings
+
+    def buffering(self) -> dict[str, str]:
+        """So that aggregators have in their logs what other ranks have written."""
+        stripes = self.random.choice(["65536", "1M"])
+        return {
+            "PMIO_MODE": "twophase",
+            "PMIO_CB_BUFFERING": "on",
+            "PMIO_CB_MEMORY": "pmem",
+            "PMIO_CB_ALIGN": self.random.choice("012"),
+            "MPICH_MPIIO_HINTS": f"*:romio_cb_write=enable:cb_config_list=*:*:striping_unit={stripes}",
+        }
 
     def preload(self) -> list[Path]:
         """The libraries that the ranks have preloaded."""
@@ -185,6 +197,7 @@ def parse_options(description: str | None) -> argparse.Namespace:
     parser.add_argument("--logs", type=Path, default=Path("/dev/shm"), help="where log directories are made")
     parser.add_argument("--work", type=Path, help="where target files are made; default: the temporary directory")
     parser.add_argument("--abort", action="store_true", help="by MPI_Abort, not by SIGKILL")
+    parser.add_argument("--buffering", action="store_true", help="by pmio_cb_buffering, in the aggregators' logs")
     parser.add_argument("--plain", action="store_true", help="no pmio, no recovery: tests the test")
     parser.add_argument("--verbose", action="store_true")
     return parser.parse_args()

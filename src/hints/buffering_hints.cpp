@@ -60,6 +60,7 @@ std::optional<Status> set_buffering_hint(BufferingHints& hints, std::string_view
   if (key == kConfigListKey) return set_config_list(hints.config_list, value);
   if (key == "pmio_cb_align") return set_alignment(hints.alignment, key, value);
   if (key == "pmio_cb_memory") return set_memory(hints.memory, key, value);
+  if (key == "pmio_cb_buffering") return set_switch(hints.across_calls, key, value);
   return std::nullopt;
 }
 
@@ -69,7 +70,8 @@ std::vector<HintPair> buffering_in_force(const TwoPhaseOptions& options) {
           {"cb_buffer_size", std::to_string(options.buffer_bytes)},
           {"cb_nodes", std::to_string(options.aggregators.size())},
           {"pmio_cb_align", std::to_string(static_cast<int>(options.alignment))},
-          {"pmio_cb_memory", options.memory == BufferMemory::pmem ? "pmem" : "dram"}};
+          {"pmio_cb_memory", options.memory == BufferMemory::pmem ? "pmem" : "dram"},
+          {"pmio_cb_buffering", options.across_calls ? "on" : "off"}};
 }
 
 }  // namespace pmio

@@ -31,12 +31,6 @@ bool is_on(std::string_view value) { return is_one_of(value, {"1", "on", "true",
 // src/preload/takeover.c knows the same, where PMIO_MODE says them.
 bool is_off(std::string_view value) { return is_one_of(value, {"0", "off", "false", "no", "disable"}); }
 
-Status set_switch(bool& into, std::string_view key, std::string_view value) {
-  if (!is_on(value) && !is_off(value)) return bad_value(key, value, "on or off");
-  into = is_on(value);
-  return {};
-}
-
 Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
   if (value == "auto" || is_on(value))
     hints.mode = Mode::automatic;
@@ -140,10 +134,11 @@ Status set_direct_from(Hints& hints, std::string_view key, std::string_view valu
   return {};
 }
 
-const std::array<std::string_view, 15> kKeys{
-    "pmio_mode",       "pmio_dir",   "pmio_log_size",     "pmio_index_memory", "pmio_durability",
-    "pmio_background", "pmio_stats", "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
-    "pmio_max_age",    "pmio_close", "pmio_direct_from",  "pmio_cb_align",     "pmio_cb_memory"};
+const std::array<std::string_view, 16> kKeys{
+    "pmio_mode",        "pmio_dir",         "pmio_log_size",  "pmio_index_memory",
+    "pmio_durability",  "pmio_background",  "pmio_stats",     "pmio_across_nodes",
+    "pmio_interface",   "pmio_keep_closed", "pmio_max_age",   "pmio_close",
+    "pmio_direct_from", "pmio_cb_align",    "pmio_cb_memory", "pmio_cb_buffering"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
@@ -194,6 +189,12 @@ Status set_count(uint32_t& into, std::string_view key, std::string_view value, c
   PMIO_TRY(set_bytes(count, key, value));
   if (count > UINT32_MAX) return bad_value(key, value, what);
   into = static_cast<uint32_t>(count);
+  return {};
+}
+
+Status set_switch(bool& into, std::string_view key, std::string_view value) {
+  if (!is_on(value) && !is_off(value)) return bad_value(key, value, "on or off");
+  into = is_on(value);
   return {};
 }
 

@@ -37,6 +37,7 @@ struct BufferingHints {
   std::string config_list;                                                // cb_config_list; empty: any rank
   Alignment alignment = TwoPhaseOptions().alignment;                      // pmio_cb_align
   BufferMemory memory = TwoPhaseOptions().memory;                         // pmio_cb_memory
+  bool across_calls = false;                                              // pmio_cb_buffering
   bool operator==(const BufferingHints&) const = default;
 };
 
@@ -97,6 +98,11 @@ std::vector<HintPair> buffering_in_force(const TwoPhaseOptions& options);
 
 // As pmio_mode has it.
 const char* mode_name(Mode mode);
+
+// Whether what aggregators of a file receive is held back in their logs.
+inline bool holds_back(const Hints& hints) {
+  return hints.mode == Mode::twophase && hints.buffering.across_calls;
+}
 
 // Whether files of that mode go by an engine of pmio's own that keeps no log.
 inline bool goes_straight(Mode mode) { return mode == Mode::independent || mode == Mode::twophase; }

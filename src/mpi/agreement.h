@@ -32,6 +32,7 @@ struct OpenStatement {
   std::optional<OpenedFile> file;  // nothing: this rank cannot
   bool has_complaint = false;      // the user should hear why not
   bool closes_in_background = false;
+  bool can_log = false;      // the file is open for the log
   int64_t open_number = 0;   // of rank 0: tells this open from all others of the job
   int64_t proposed_tag = 0;  // propose_tag
 };
@@ -46,6 +47,7 @@ class Agreement {
     if (said.has_complaint) least_[kComplains] = said.rank;
     if (said.rank == 0) least_[kOpenNumber] = said.open_number;
     least_[kMinusTag] = -said.proposed_tag;
+    if (!said.can_log) least_[kCannotLog] = said.rank;
     if (!said.closes_in_background) least_[kClosesComplete] = said.rank;
     if (!said.file) {
       least_[kCannot] = said.rank;
@@ -80,6 +82,8 @@ class Agreement {
   bool complains(int rank) const { return least_[kComplains] == rank; }
   // Whether all ranks want it.
   bool closes_in_background() const { return least_[kClosesComplete] == kNothing; }
+  // Whether all ranks have it open for the log.
+  bool all_can_log() const { return least_[kCannotLog] == kNothing; }
   // Whether the name leads all ranks to the same file.
   bool same_file() const { return least_[kMark] == -least_[kMinusMark]; }
   int64_t open_number() const { return least_[kOpenNumber]; }
@@ -100,6 +104,7 @@ class Agreement {
     kCannot,          // lowest rank
     kComplains,       // lowest rank
     kClosesComplete,  // lowest rank
+    kCannotLog,       // lowest rank
     kMode,
     kMinusMode,
     kOpenNumber,

@@ -60,7 +60,7 @@ std::vector<uint32_t> aggregators_of(const BufferingHints& hints, const std::vec
 TwoPhaseOptions options_of(const Handle& handle, const std::vector<Place>& places, const Members& members) {
   const BufferingHints& hints = handle.hints.buffering;
   TwoPhaseOptions options;
-  Layout layout = find_layout(*storage_of(handle.straight->target().fd()), handle.hints.layout).layout;
+  Layout layout = find_layout(*storage_of(handle.target().fd()), handle.hints.layout).layout;
   if (layout.smallest_stripe_bytes() >= kSmallestStripe) options.layout = std::move(layout);
   options.alignment = hints.alignment;
   options.writes = hints.writes;
@@ -119,15 +119,22 @@ std::unique_ptr<BufferedFile> BufferedFile::make(const Handle& handle, const Ope
   if (comm == MPI_COMM_NULL) return nullptr;
   const std::vector<Place> places = places_of(comm, handle.ranks);
   Members members = members_of(places, handle.rank);
-  TwoPhaseOptions options = agree(options_of(handle, places, members), comm);
+  TwoPhaseOptions options = in_force(agree(options_of(handle, places, members), comm), members);
   std::string name = job_name(Process::instance().id()) + "-" + std::to_string(handle.number);
   const bool in_log = options.memory == BufferMemory::pmem;
   std::string directory = in_log ? Process::instance().log_directory(handle.hints) : std::string();
   std::unique_ptr<BufferedFile> file(new BufferedFile(
       std::make_unique<MpiCollective>(std::move(members), comm, std::move(name), std::move(directory))));
   options.fresh_reads = Process::instance().spans_nodes();
-  if (FileStatistics::on()) handle.straight->target().count_servers(options.layout);
-  file->engine_ = TwoPhase::make(*file->ranks_, handle.straight->target(), options);
+  if (handle.straight) {
+    if (FileStatistics::on()) handle.straight->target().count_servers(options.layout);
+    file->store_ = std::make_unique<FileStore>(handle.straight->target());
+  } else {
+    auto log = std::make_unique<LogStore>(*handle.file, options.layout);
+    file->log_ = log.get();
+    file->store_ = std::move(log);
+  }
+  file->engine_ = TwoPhase::make(*file->ranks_, *file->store_, options);
   // Now, so that MPI_File_get_info tells where it is.
   if (in_log) (void)file->engine_->take_memory();
   return file;
@@ -135,6 +142,7 @@ std::unique_ptr<BufferedFile> BufferedFile::make(const Handle& handle, const Ope
 
 TwoPhaseOptions BufferedFile::options_in_force() const {
   TwoPhaseOptions options = engine_->options();
+  options.across_calls = log_ != nullptr;
   options.memory = ranks_->is_in_log() ? BufferMemory::pmem : BufferMemory::dram;
   return options;
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "node/log_store.h"
 #include "mpi/mpi_collective.h"
 #include "twophase/two_phase.h"
 
@@ -14,17 +15,21 @@ class Opening;
 
 class BufferedFile {
  public:
-  // Collective over the ranks of an open that goes straight; what they are to do is what rank 0 says. Null,
-  // on all ranks: they can have no communicator.
+  // Collective over the ranks of an open that goes straight, or that logs; what they are to do is what rank 0
+  // says. Null, on all ranks: they can have no communicator.
   static std::unique_ptr<BufferedFile> make(const Handle& handle, const Opening& ranks);
 
   TwoPhase& engine() { return *engine_; }
+  // Of one that logs: what is written from now on is of that call.
+  void begin_call(CallNumber call) { log_->begin_call(call); }
   // After those that were wished.
   TwoPhaseOptions options_in_force() const;
 
  private:
   explicit BufferedFile(std::unique_ptr<MpiCollective> ranks) : ranks_(std::move(ranks)) {}
   const std::unique_ptr<MpiCollective> ranks_;
+  std::unique_ptr<Store> store_;
+  LogStore* log_ = nullptr;  // store_, of one that logs
   std::unique_ptr<TwoPhase> engine_;
 };
 

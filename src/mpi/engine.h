@@ -69,5 +69,7 @@ Engine& log_engine();
 Engine& independent_engine();
 // pmio_mode=twophase.
 Engine& two_phase_engine();
+// The same with pmio_cb_buffering=on.
+Engine& buffered_engine();
 
 }  // namespace pmio

@@ -47,7 +47,7 @@ struct Handle {
   bool closes_in_background = false;       // pmio_close: the same on all ranks, and of a file that logs
   std::shared_ptr<File> file;              // null where the handle never logged
   std::unique_ptr<StraightFile> straight;  // null where the handle never went straight
-  std::unique_ptr<BufferedFile> buffered;  // of pmio_mode=twophase; uses straight
+  std::unique_ptr<BufferedFile> buffered;  // of pmio_mode=twophase; uses straight, or file
   // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
   // MPI-IO takes less than the first value.
   std::atomic<int64_t> largest_bytes{INT32_MAX};

@@ -1,15 +1,14 @@
-// The engine of a handle that logs: node's File serves its reads and writes.
+#include "mpi/log_engine.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "mpi/aside.h"
-#include "mpi/carry_out.h"
 #include "mpi/close.h"
 #include "mpi/next_functions.h"
 #include "mpi/preallocate.h"
 #include "mpi/staged.h"
-#include "span/spanning.h"
 
 namespace pmio {
 namespace {
@@ -60,74 +59,38 @@ void know_size(File& file, uint64_t wanted) {
   file.changes().set_known_size(size.ok() && !file.spans_nodes() ? size.value() : wanted);
 }
 
-class LogEngine final : public Engine {
- public:
-  constexpr LogEngine() : Engine(false) {}
+}  // namespace
 
-  // A collective write of a file whose ranks are on several nodes is counted on all of them alike.
-  class Turn {
-   public:
-    Turn(Handle& handle, const Call& call)
-        : reach_(call.is_collective_write() && handle.file->spans_nodes() ? &Spanning::of(*handle.file)
-                                                                          : nullptr) {
-      if (reach_ != nullptr) reach_->begin_call(call.may_wait);
-    }
-    ~Turn() {
-      if (reach_ != nullptr) reach_->end_call();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    Spanning* reach_;
-  };
-
-  Status write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
-    if (memory.on_device()) [[unlikely]]
-      return write_from_device(handle, etype_offset, memory, call.number);
-    if (call.number.independent && handle.file->spans_nodes())
-      return write_independent(handle, etype_offset, memory, call.number);
-    const FileView& view = handle.view;
-    if (is_contiguous(view, memory)) {
-      return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
-                                 memory.bytes(), call.number);
-    }
-    PatternCursor to = view.cursor(etype_offset), from = memory.cursor();
-    return handle.file->append(to, from, memory.base(), memory.bytes(), call.number);
+Status LogEngine::write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
+  if (memory.on_device()) [[unlikely]]
+    return write_from_device(handle, etype_offset, memory, call.number);
+  if (call.number.independent && handle.file->spans_nodes())
+    return write_independent(handle, etype_offset, memory, call.number);
+  const FileView& view = handle.view;
+  if (is_contiguous(view, memory)) {
+    return handle.file->append(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                               memory.bytes(), call.number);
   }
+  PatternCursor to = view.cursor(etype_offset), from = memory.cursor();
+  return handle.file->append(to, from, memory.base(), memory.bytes(), call.number);
+}
 
-  Status read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory, uint64_t* got) {
-    if (memory.on_device()) [[unlikely]]
-      return read_to_device(handle, etype_offset, memory, call.collective, got);
-    const FileView& view = handle.view;
-    if (is_contiguous(view, memory)) {
-      return handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
-                               memory.bytes(), got, call.collective);
-    }
-    PatternCursor from = view.cursor(etype_offset), to = memory.cursor();
-    return handle.file->read(from, to, memory.base(), memory.bytes(), got, call.collective);
+Status LogEngine::read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory,
+                       uint64_t* got) {
+  if (memory.on_device()) [[unlikely]]
+    return read_to_device(handle, etype_offset, memory, call.collective, got);
+  const FileView& view = handle.view;
+  if (is_contiguous(view, memory)) {
+    return handle.file->read(static_cast<uint64_t>(view.byte_offset(etype_offset)), memory.contiguous(),
+                             memory.bytes(), got, call.collective);
   }
+  PatternCursor from = view.cursor(etype_offset), to = memory.cursor();
+  return handle.file->read(from, to, memory.base(), memory.bytes(), got, call.collective);
+}
 
-  // A log waits for nobody, so that nobody misses a rank with an error.
-  void without_bytes(Handle& handle, const Call& call, bool failed) {
-    if (!failed && call.is_collective_write()) handle.file->note_empty_call(call.number);
-  }
-
-  Status take_error(Handle& handle) { return handle.file->errors().take(); }
-
-  Moved transfer(Handle& handle, const Transfer& transfer, Completion completion) override {
-    return carry_out(*this, handle, transfer, completion);
-  }
-
-  Outcome set_size(Handle& handle, MPI_Offset size) override;
-  Outcome preallocate(Handle& handle, MPI_Offset size) override;
-  Outcome sync(Handle& handle) override;
-  int close(Handle& handle) override { return close_log(handle); }
-  Result<uint64_t> size_bytes(Handle& handle) override { return handle.file->size_bytes(); }
-  Status persist(Handle& handle) override { return handle.file->persist(); }
-  Status drain(Handle& handle) override { return handle.file->drain(); }
-  Mode mode() const override { return Mode::log; }
-};
+Moved LogEngine::transfer(Handle& handle, const Transfer& transfer, Completion completion) {
+  return carry_out(*this, handle, transfer, completion);
+}
 
 Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {
   if (size < 0 || !handle.can_write()) return std::nullopt;
@@ -156,6 +119,8 @@ Outcome LogEngine::preallocate(Handle& handle, MPI_Offset size) {
   return room.outcome;
 }
 
+int LogEngine::close(Handle& handle) { return close_log(handle); }
+
 Outcome LogEngine::sync(Handle& handle) {
   // A read-only handle gets the library's error.
   if (!handle.can_write()) return std::nullopt;
@@ -165,7 +130,10 @@ Outcome LogEngine::sync(Handle& handle) {
   return std::nullopt;
 }
 
-constinit LogEngine the_log_engine;
+namespace {
+
+class PlainLogEngine final : public LogEngine {};
+constinit PlainLogEngine the_log_engine;
 
 }  // namespace
 

@@ -108,7 +108,8 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
   options.read_only = !handle.can_write();
   options.layout = handle.hints.layout;
   options.closes_in_background = closes_in_background(handle);
-  options.direct_from = direct_from(handle.hints, options.closes_in_background);
+  options.holds_back = holds_back(handle.hints);
+  if (!options.holds_back) options.direct_from = direct_from(handle.hints, options.closes_in_background);
   if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());
@@ -133,12 +134,32 @@ Status bring_in_first(const Handle& handle, const std::optional<FileIdentity>& i
                           ", which was not the log directory when the file was opened"};
 }
 
+// No job of the log, or no place in it for this file.
+Attempt attempt_log(const Handle& handle, Cluster* cluster, const std::optional<FileIdentity>& identity) {
+  const Result<Job*> job = Process::instance().job(handle.hints);
+  if (!job.ok()) return cannot("there is no log", job.status());
+  if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
+  const bool leads = handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node());
+  Status brought = leads ? bring_in_first(handle, identity, job.value()->options()) : Status();
+  if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
+  Status descriptors = job.value()->require_descriptors();
+  if (!descriptors.ok()) return cannot("too few file descriptors", std::move(descriptors));
+  return open_for_log(handle, *job.value(), cluster);
+}
+
 Attempt attempt_straight(const Handle& handle) {
   StraightOpen opened = open_straight(handle);
   if (opened.file == nullptr) return cannot(std::move(opened.why_not), std::move(opened.misconfigured));
   const Result<uint64_t> size = opened.file->size_bytes();
   if (!size.ok()) return cannot("its size cannot be told");
-  return {Candidate(), std::move(opened.file), static_cast<int64_t>(size.value())};
+  Attempt straight{Candidate(), std::move(opened.file), static_cast<int64_t>(size.value())};
+  // What is held back must be seen by all, on the node's logs alone.
+  if (!holds_back(handle.hints) || Process::instance().spans_nodes()) return straight;
+  Attempt logged = attempt_log(handle, nullptr, identity_at(handle.path));
+  straight.misconfigured = std::move(logged.misconfigured);
+  if (logged.file) straight.size_bytes = logged.size_bytes;
+  straight.file = std::move(logged.file);
+  return straight;
 }
 
 Attempt attempt(const Handle& handle, Cluster* cluster) {
@@ -150,15 +171,7 @@ Attempt attempt(const Handle& handle, Cluster* cluster) {
   const std::optional<FileIdentity> identity = identity_at(handle.path);
   if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path, identity))
     return cannot("its file system is untried: pmio_mode=log");
-  const Result<Job*> job = Process::instance().job(handle.hints);
-  if (!job.ok()) return cannot("there is no log", job.status());
-  if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
-  const bool leads = handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node());
-  Status brought = leads ? bring_in_first(handle, identity, job.value()->options()) : Status();
-  if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
-  Status descriptors = job.value()->require_descriptors();
-  if (!descriptors.ok()) return cannot("too few file descriptors", std::move(descriptors));
-  return open_for_log(handle, *job.value(), cluster);
+  return attempt_log(handle, cluster, identity);
 }
 
 // If this process may have no more memory (ulimit -v), the program runs on without the log.
@@ -181,6 +194,7 @@ OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const A
   OpenStatement said;
   said.rank = handle.rank;
   said.closes_in_background = closes_in_background(handle);
+  said.can_log = static_cast<bool>(mine.file);
   said.has_complaint = !mine.misconfigured.ok();
   said.proposed_tag = propose_tag();
   if (handle.rank == 0) said.open_number = new_open_number();
@@ -279,6 +293,15 @@ void begin_logging(Handle& handle, const Agreement& all) {
   handle.set_engine(log_engine());
 }
 
+// pmio_cb_buffering: the aggregators' logs take what they receive, but for stripes that a call fills.
+void begin_buffering(Handle& handle, const Opening& ranks) {
+  handle.buffered = BufferedFile::make(handle, ranks);
+  if (!handle.buffered) return;
+  const uint64_t stripe_bytes = handle.buffered->engine().options().stripe_bytes;
+  handle.file->set_direct_from({stripe_bytes, stripe_bytes});
+  handle.set_engine(buffered_engine());
+}
+
 }  // namespace
 
 bool closes_in_background(const Handle& handle) {
@@ -318,9 +341,10 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   }
   handle.team = ranks.make_team(all);
   begin(handle, all);
-  if (mine.straight) return begin_straight(handle, ranks, std::move(mine.straight));
+  if (mine.straight && !all.all_can_log()) return begin_straight(handle, ranks, std::move(mine.straight));
   handle.file = mine.file.keep();
   begin_logging(handle, all);
+  if (mine.straight) begin_buffering(handle, ranks);
 }
 
 }  // namespace pmio

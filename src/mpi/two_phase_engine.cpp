@@ -4,38 +4,12 @@
 #include <utility>
 
 #include "mpi/aside.h"
+#include "mpi/exchanged.h"
 #include "mpi/process.h"
-#include "mpi/staged.h"
 #include "mpi/straight_engine.h"
 
 namespace pmio {
 namespace {
-
-bool is_exchanged(const Call& call) { return call.collective && call.may_wait; }
-
-// A program's buffer in a GPU's memory, as the exchange wants it.
-class InHostMemory {
- public:
-  explicit InHostMemory(const Memory& memory) : memory_(memory) {
-    if (memory.on_device()) copy_ = std::make_unique_for_overwrite<std::byte[]>(memory.bytes());
-  }
-  Status fetch() {
-    PatternCursor from = memory_.cursor();
-    return copy_ ? memory_.fetch(from, copy_.get(), memory_.bytes()) : Status();
-  }
-  Status store(uint64_t got) {
-    PatternCursor to = memory_.cursor();
-    return copy_ ? memory_.store(to, copy_.get(), got) : Status();
-  }
-  void give_to(TwoPhaseRequest& request) const {
-    request.memory = copy_ ? &byte_stream() : &memory_.pattern();
-    request.base = copy_ ? copy_.get() : memory_.base();
-  }
-
- private:
-  const Memory& memory_;
-  std::unique_ptr<std::byte[]> copy_;
-};
 
 class TwoPhaseEngine final : public StraightEngine {
  public:
@@ -71,18 +45,6 @@ class TwoPhaseEngine final : public StraightEngine {
   Mode mode() const override { return Mode::twophase; }
 
  private:
-  static TwoPhaseRequest request_of(const Handle& handle, int64_t etype_offset, const Memory& memory,
-                                    const InHostMemory& host) {
-    const FileView& view = handle.view;
-    TwoPhaseRequest request;
-    request.view = &view.filetype->pattern;
-    request.displacement = view.displacement;
-    request.position = static_cast<uint64_t>(etype_offset) * view.etype_size();
-    request.bytes = memory.bytes();
-    host.give_to(request);
-    return request;
-  }
-
   // A rank that cannot drain what others have logged gives nothing, and returns its error.
   static Status exchange_write(Handle& handle, const TwoPhaseRequest& request) {
     const Status drained = drain_before_straight_call(handle, true);

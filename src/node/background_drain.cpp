@@ -30,10 +30,10 @@ void BackgroundDrain::drain_if_due(bool filling, const Times& times) {
   const bool old = is_old(appended, drained, now, times.age_ns);
   if (appended == drained || now < retry_ns_) return;
   // One that lags has a thread of its own, which must not disturb the program.
-  const bool idle =
-      file_.cell->attached.load(std::memory_order_relaxed) != kLags && now - changed_ns_ > times.idle_ns;
-  const bool due =
-      ((idle || old) && file_.looks_after_it()) || is_old(appended, drained, now, 2 * times.age_ns);
+  const bool lags = file_.cell->attached.load(std::memory_order_relaxed) == kLags;
+  const bool idle = !lags && now - changed_ns_ > times.idle_ns;
+  const bool due = (lags || !holds_back()) && (((idle || old) && file_.looks_after_it()) ||
+                                               is_old(appended, drained, now, 2 * times.age_ns));
   if (!filling && !due && file_.control->drain_wanted.load(std::memory_order_acquire) == 0) return;
   const Status status = reach_.drain(DrainScope::possible);
   // Records of calls that other nodes' ranks have not reached cannot be drained, however often it is asked.

@@ -1,7 +1,9 @@
 // When the background thread drains an open file: if the log fills, if nobody has appended for a while, or
-// if something has been in the log for long. Threads: the background thread only.
+// if something has been in the log for long. The last two do not hold for a file that is held back, so that
+// its stripes may become full. Threads: the background thread only, if nothing else is said.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "node/reach.h"
@@ -12,6 +14,10 @@ namespace pmio {
 class BackgroundDrain {
  public:
   BackgroundDrain(SharedFile& file, Reach& reach) : file_(file), reach_(reach) {}
+
+  // Any thread.
+  void hold_back(bool holds) { holds_back_.store(holds, std::memory_order_relaxed); }
+  bool holds_back() const { return holds_back_.load(std::memory_order_relaxed); }
 
   struct Times {
     uint64_t idle_ns;   // nobody has appended for so long
@@ -26,6 +32,7 @@ class BackgroundDrain {
 
   SharedFile& file_;
   Reach& reach_;
+  std::atomic<bool> holds_back_{false};
   uint64_t appended_ = 0;
   uint64_t changed_ns_ = 0;
   uint64_t retry_ns_ = 0;

@@ -145,6 +145,10 @@ bool File::spans_nodes() const { return parts_->reach->spans_nodes(); }
 DrainErrors File::errors() { return DrainErrors(parts_->shared); }
 FileUsage File::usage() const { return FileUsage(*parts_); }
 
+void File::set_direct_from(const DirectFrom& from) {
+  if (!usage().has_other_handles()) parts_->large_pieces.set(from);
+}
+
 TargetFile& File::target() { return *parts_->shared.target; }
 Counters& File::counters() { return parts_->shared.job->member->counters(); }
 const FileIdentity& File::identity() const { return parts_->shared.identity; }

@@ -76,6 +76,9 @@ class File {
 
   bool spans_nodes() const;
   FileUsage usage() const;
+  // Which pieces go straight to the file from now on, unless another handle has decided that.
+  void set_direct_from(const DirectFrom& from);
+
   TargetFile& target();
   Counters& counters();  // the process's
   const FileIdentity& identity() const;

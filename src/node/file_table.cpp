@@ -41,6 +41,7 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   parts.shared.only_read = how.read_only && (first || parts.shared.only_read);
   parts.shared.closes_in_background =
       how.closes_in_background && (first || parts.shared.closes_in_background);
+  parts.background_drain.hold_back(how.holds_back && (first || parts.background_drain.holds_back()));
   job_.start_background();
   if (how.reach) job_.start_pulse();
   return file;

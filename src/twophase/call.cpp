@@ -130,7 +130,7 @@ Status status_for(TwoPhaseParts& parts, const Stream& stream, const CallResult& 
   const Interval mine = stream.within(result.failed);
   if (mine.begin >= mine.end) return {};
   if (!own_error.ok()) return own_error;
-  std::string what = "another rank could not access '" + parts.file.path() + "' for this one";
+  std::string what = "another rank could not access '" + parts.store.path() + "' for this one";
   if (result.system_errno != 0) what += std::string(": ") + std::strerror(result.system_errno);
   return {static_cast<Code>(result.code), what, static_cast<int>(result.system_errno)};
 }

@@ -66,13 +66,18 @@ uint64_t Domains::shared_stripes(uint32_t aggregator) const {
   return at_begin && at_end && next_boundary(first) > last ? 1 : uint64_t{at_begin} + uint64_t{at_end};
 }
 
+Interval whole_stripes_of(const Layout& layout, const Interval& range) {
+  const uint64_t begin = range.begin == 0 ? 0 : layout.next_boundary(range.begin - 1);
+  if (begin >= range.end) return {0, 0};
+  if (layout.components.empty() && layout.stripe_bytes != 0)
+    return {begin, range.end / layout.stripe_bytes * layout.stripe_bytes};
+  uint64_t end = begin;
+  for (uint64_t next = begin; next <= range.end; next = layout.next_boundary(next)) end = next;
+  return {begin, end};
+}
+
 uint64_t Domains::whole_stripes(const Interval& range) const {
-  const Layout& layout = options_->layout;
-  uint64_t begin = range.begin == 0 ? 0 : next_boundary(range.begin - 1), end = begin;
-  if (begin >= range.end) return 0;
-  if (layout.components.empty()) return range.end / layout.stripe_bytes * layout.stripe_bytes - begin;
-  for (uint64_t next = begin; next <= range.end; next = next_boundary(next)) end = next;
-  return end - begin;
+  return whole_stripes_of(options_->layout, range).bytes();
 }
 
 // The end of a window that begins there, in a part that ends at `end`.

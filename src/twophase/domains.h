@@ -13,6 +13,9 @@ namespace pmio {
 // Buffers begin and end at multiples of it.
 inline constexpr uint64_t kBufferUnit = 4096;
 
+// The whole stripes in a range, as one interval; an empty one: there are none.
+Interval whole_stripes_of(const Layout& layout, const Interval& range);
+
 // A window is what an aggregator accesses at once: some bytes in one piece, at most window_bytes. At
 // boundaries of stripes a window ends if it can, unless the alignment is `even`. Threads: immutable.
 class Domains {

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/idle_processor.h"
-#include "drain/straight_file.h"
 #include "twophase/domains.h"
 #include "twophase/node_memory.h"
 #include "twophase/patience.h"
 #include "twophase/places.h"
+#include "twophase/store.h"
 #include "twophase/two_phase.h"
 
 namespace pmio {
@@ -50,7 +49,7 @@ class Slots {
 
 struct TwoPhaseParts {
   Collective& collective;
-  TargetFile& file;
+  Store& store;
   const Places places;
   const TwoPhaseOptions options;
   const uint64_t window_bytes;
@@ -58,7 +57,6 @@ struct TwoPhaseParts {
   TwoPhaseCounters counters{};
   std::unique_ptr<NodeMemory> memory{};  // none before the first call, or if there is none to be had
   uint64_t calls = 0;
-  std::unique_ptr<FreshFile> fresh{};  // from the first access of a call that reads to its end
   const bool eager = places.here().size() <= online_processors();
 
   // Messages ring no bell, and the MPI library may have to do something.
@@ -68,16 +66,6 @@ struct TwoPhaseParts {
   void ring_all() {
     for (uint32_t i = 0; i < places.here().size(); ++i)
       if (i != places.index) ring(memory->rank(i).bell);
-  }
-  // When all ranks have come to a call that reads.
-  Result<TargetFile*> file_to_read() {
-    if (!options.fresh_reads) return &file;
-    if (fresh == nullptr) {
-      auto opened = FreshFile::of(file);
-      if (!opened.ok()) return opened.status();
-      fresh = std::move(opened).value();
-    }
-    return &fresh->target();
   }
   RankLine& line() { return memory->rank(places.index); }
 

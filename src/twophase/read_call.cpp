@@ -115,10 +115,8 @@ bool ReadCall::read_window() {
   if (!parts_.all_reached(&RankLine::done, step.previous)) return false;
   const uint64_t start = monotonic_ns();
   uint64_t got = 0;
-  Result<TargetFile*> file = parts_.file_to_read();
   const Status status =
-      file.ok() ? (*file)->read(step.window.begin, parts_.memory->image(step.slot), step.window.bytes(), &got)
-                : file.status();
+      parts_.store.read(step.window.begin, parts_.memory->image(step.slot), step.window.bytes(), &got);
   parts_.counters.file_ns += monotonic_ns() - start;
   ++parts_.counters.windows;
   parts_.counters.accessed_bytes += got;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "drain/straight_file.h"
 #include "twophase/parts.h"
 #include "twophase/read_call.h"
 #include "twophase/write_call.h"
@@ -12,16 +11,6 @@ namespace {
 
 // If stripes are shorter. Windows of 4 MiB take as long (bench/twophase_bench), and more memory.
 constexpr uint64_t kMostWindowBytes = uint64_t{1} << 20;
-
-TwoPhaseOptions in_force(TwoPhaseOptions options, const Members& members) {
-  if (options.aggregators.empty()) options.aggregators = choose_aggregators(members, options.layout, 0);
-  options.buffer_bytes = std::max(options.buffer_bytes, TwoPhaseOptions::kLeastBufferBytes);
-  Layout& layout = options.layout;
-  if (layout.components.empty() && layout.stripe_bytes == 0)
-    layout.stripe_bytes = std::max(options.stripe_bytes, uint64_t{1});
-  options.stripe_bytes = layout.smallest_stripe_bytes();
-  return options;
-}
 
 // An aggregator has two windows; if there are several nodes, also room for two messages.
 uint64_t window_bytes(const TwoPhaseOptions& options, bool several_nodes) {
@@ -35,9 +24,8 @@ uint64_t window_bytes(const TwoPhaseOptions& options, bool several_nodes) {
 
 class Engine final : public TwoPhase {
  public:
-  Engine(Collective& collective, TargetFile& file, const Places& places, TwoPhaseOptions options,
-         uint64_t window)
-      : parts_{collective,         file,   places,
+  Engine(Collective& collective, Store& store, const Places& places, TwoPhaseOptions options, uint64_t window)
+      : parts_{collective,         store,  places,
                std::move(options), window, Slots(parts_.places, parts_.options.aggregators)} {}
 
   bool take_memory() override { return have_memory(); }
@@ -71,7 +59,7 @@ Status Engine::write_alone(const Stream& stream) {
   const TwoPhaseRequest& request = stream.request();
   if (request.bytes == 0) return {};
   PatternCursor to = stream.file_cursor(0), from = stream.memory_cursor(0);
-  return StraightFile::write_to(parts_.file, to, from, request.base, request.bytes);
+  return parts_.store.write_own(to, from, request.base, request.bytes);
 }
 
 Status Engine::read_alone(const Stream& stream, uint64_t* got) {
@@ -79,9 +67,7 @@ Status Engine::read_alone(const Stream& stream, uint64_t* got) {
   *got = 0;
   if (request.bytes == 0) return {};
   PatternCursor from = stream.file_cursor(0), to = stream.memory_cursor(0);
-  Result<TargetFile*> file = parts_.file_to_read();
-  return file.ok() ? StraightFile::read_from(**file, from, to, request.base, request.bytes, got)
-                   : file.status();
+  return parts_.store.read_own(from, to, request.base, request.bytes, got);
 }
 
 Status Engine::write(const TwoPhaseRequest& request) {
@@ -104,8 +90,9 @@ Status Engine::write(const TwoPhaseRequest& request) {
 }
 
 Status Engine::read(const TwoPhaseRequest& request, uint64_t* got) {
+  parts_.store.begin_reads(parts_.options.fresh_reads);
   Status status = take_part_in_read(request, got);
-  parts_.fresh.reset();  // its reads are the file's from here on
+  parts_.store.end_reads();
   return status;
 }
 
@@ -130,11 +117,22 @@ Status Engine::take_part_in_read(const TwoPhaseRequest& request, uint64_t* got) 
 
 }  // namespace
 
-std::unique_ptr<TwoPhase> TwoPhase::make(Collective& collective, TargetFile& file, TwoPhaseOptions options) {
+TwoPhaseOptions in_force(TwoPhaseOptions wished, const Members& members) {
+  TwoPhaseOptions options = std::move(wished);
+  if (options.aggregators.empty()) options.aggregators = choose_aggregators(members, options.layout, 0);
+  options.buffer_bytes = std::max(options.buffer_bytes, TwoPhaseOptions::kLeastBufferBytes);
+  Layout& layout = options.layout;
+  if (layout.components.empty() && layout.stripe_bytes == 0)
+    layout.stripe_bytes = std::max(options.stripe_bytes, uint64_t{1});
+  options.stripe_bytes = layout.smallest_stripe_bytes();
+  return options;
+}
+
+std::unique_ptr<TwoPhase> TwoPhase::make(Collective& collective, Store& store, TwoPhaseOptions options) {
   const Places places(collective.members());
   options = in_force(std::move(options), collective.members());
   const uint64_t window = window_bytes(options, places.nodes() > 1);
-  return std::make_unique<Engine>(collective, file, places, std::move(options), window);
+  return std::make_unique<Engine>(collective, store, places, std::move(options), window);
 }
 
 }  // namespace pmio

@@ -3,8 +3,8 @@
 //
 // All calls are collective over the ranks of a Collective: every rank makes each of them, in the same order,
 // also a rank that has no bytes or has an error. Nobody returns from a write before the bytes of all ranks
-// are in the file, so that whoever reads after it, sees them. No byte is written that no rank has given.
-// Durability: none, as of pwrite. Threads: one at a time; all work is done on the calling threads.
+// are in the store, so that whoever reads after it, sees them. No byte is written that no rank has given.
+// Durability: the store's. Threads: one at a time; all work is done on the calling threads.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 #include "base/relaxed_count.h"
 #include "base/status.h"
-#include "drain/target.h"
 #include "extent/pattern.h"
 #include "layout/layout.h"
 #include "twophase/collective.h"
+#include "twophase/store.h"
 
 namespace pmio {
 
@@ -57,7 +57,11 @@ struct TwoPhaseOptions {
   BufferMemory memory = BufferMemory::dram;  // as Collective::share has it
   // Reads see what was synced on other nodes before the call began on any rank.
   bool fresh_reads = false;
+  bool across_calls = false;  // pmio_cb_buffering, as the Store has it
 };
+
+// The values that a TwoPhase has of those that are wished.
+TwoPhaseOptions in_force(TwoPhaseOptions wished, const Members& members);
 
 // `count` aggregators, spread over the nodes in turn, on each node over its ranks; the least rank of each
 // node first. count 0: one for each node, but not more than the layout has servers, if that has several.
@@ -91,7 +95,7 @@ struct TwoPhaseCounters {
 class TwoPhase {
  public:
   // Collective. Both must outlive it. Memory is taken by the first call that is buffered.
-  static std::unique_ptr<TwoPhase> make(Collective& collective, TargetFile& file, TwoPhaseOptions options);
+  static std::unique_ptr<TwoPhase> make(Collective& collective, Store& store, TwoPhaseOptions options);
   virtual ~TwoPhase() = default;
   TwoPhase(const TwoPhase&) = delete;
   TwoPhase& operator=(const TwoPhase&) = delete;

@@ -111,8 +111,7 @@ bool WriteCall::write_window() {
   if (!receive_for(step) || !parts_.all_reached(&RankLine::done, step.number + 1)) return false;
   const std::vector<Interval>& bytes = covered(step, received_, received_bits_);
   const uint64_t start = monotonic_ns();
-  // Never as one with the bytes of the holes: others may write there meanwhile.
-  const Status status = parts_.file.write_each(step.window.begin, parts_.memory->image(step.slot), bytes);
+  const Status status = parts_.store.write_each(step.window.begin, parts_.memory->image(step.slot), bytes);
   parts_.counters.file_ns += monotonic_ns() - start;
   if (!status.ok()) {
     result_.fail(step.window, status);

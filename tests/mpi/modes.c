@@ -10,7 +10,7 @@
 #include "checks.h"
 
 enum { COUNT = 3000 }; /* ints of each rank */
-static const char* const kModes[] = {"log", "independent", "twophase", "off", "auto"};
+static const char* const kModes[] = {"log", "independent", "twophase", "buffered", "off", "auto"};
 enum { MODES = sizeof kModes / sizeof *kModes };
 static int under_pmio, values[COUNT];
 
@@ -18,23 +18,28 @@ static MPI_File opened(const char* name, int amode, const char* mode, const char
   MPI_File file = MPI_FILE_NULL;
   MPI_Info info;
   MPI_Info_create(&info);
-  MPI_Info_set(info, "pmio_mode", mode);
+  const int buffered = strcmp(mode, "buffered") == 0; /* over calls */
+  MPI_Info_set(info, "pmio_mode", buffered ? "twophase" : mode);
+  if (buffered) MPI_Info_set(info, "pmio_cb_buffering", "on");
+  if (buffered) MPI_Info_set(info, "romio_cb_write", "enable");
   MPI_Info_set(info, "pmio_close", close);
   check(MPI_File_open(MPI_COMM_WORLD, path_of(name), amode, info, &file) == MPI_SUCCESS, "open");
   MPI_Info_free(&info);
   return file;
 }
 
-static const char* mode_of(MPI_File file) {
-  static char mode[32];
+static const char* in_force(MPI_File file, const char* key) {
+  static char value[64];
   MPI_Info info;
   int found = 0;
-  mode[0] = 0;
+  value[0] = 0;
   MPI_File_get_info(file, &info);
-  MPI_Info_get(info, "pmio_mode", sizeof mode - 1, mode, &found);
+  MPI_Info_get(info, key, sizeof value - 1, value, &found);
   MPI_Info_free(&info);
-  return mode;
+  return value;
 }
+
+static const char* mode_of(MPI_File file) { return in_force(file, "pmio_mode"); }
 
 static void wait_for_all(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
@@ -181,9 +186,36 @@ static void buffered_as_it_says(void) {
   check(MPI_File_close(&file) == MPI_SUCCESS, "close");
 }
 
+/* What is buffered over calls is seen by all ranks, by any call, and is in the file after a sync or a close.
+ */
+static void buffered_over_calls(void) {
+  MPI_File file = opened("over-calls", MPI_MODE_CREATE | MPI_MODE_RDWR, "buffered", "complete");
+  struct stat facts;
+  if (under_pmio) check(strcmp(in_force(file, "pmio_cb_buffering"), "on") == 0, "pmio_cb_buffering");
+  if (under_pmio) check(strcmp(mode_of(file), "twophase") == 0, "the mode");
+  set_view(file);
+  put(file, 1, 1);
+  /* A collective call of a stripe or more would be in the file. */
+  if (under_pmio)
+    check(stat(path_of("over-calls"), &facts) == 0 && facts.st_size == 0, "nothing in the file yet");
+  wait_for_all();
+  expect(file, 1, 0, "what was buffered, alone");
+  expect(file, 1, 1, "what was buffered, together");
+  put(file, 2, 0);
+  expect(file, 2, 1, "what was written alone over what was buffered");
+  put(file, 3, 1);
+  expect(file, 3, 0, "what was buffered over what was written alone");
+  check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+  wait_for_all();
+  const off_t all = (off_t)sizeof values * ranks;
+  check(stat(path_of("over-calls"), &facts) == 0 && facts.st_size == all, "all is in the file after a sync");
+  wait_for_all();
+  check(MPI_File_close(&file) == MPI_SUCCESS, "close");
+}
+
 /* In collective calls of pmio_mode=twophase: nobody hangs, and the others' bytes are there. */
-static void ranks_with_errors_or_nothing(void) {
-  MPI_File file = opened("errors", MPI_MODE_CREATE | MPI_MODE_RDWR, "twophase", "complete");
+static void ranks_with_errors_or_nothing(const char* mode) {
+  MPI_File file = opened("errors", MPI_MODE_CREATE | MPI_MODE_RDWR, mode, "complete");
   set_view(file);
   for (int i = 0; i < COUNT; i++) values[i] = 900000 + i;
   /* MPI libraries let the others wait for ever. */
@@ -242,8 +274,6 @@ static void without_a_log(void) {
 static void buffers_where_no_log_can_be(void) {
   MPI_File file;
   MPI_Info info;
-  char value[64] = "";
-  int found = 0;
   MPI_Info_create(&info);
   MPI_Info_set(info, "pmio_mode", "twophase");
   MPI_Info_set(info, "romio_cb_write", "enable");
@@ -253,10 +283,7 @@ static void buffers_where_no_log_can_be(void) {
             MPI_SUCCESS,
         "open");
   MPI_Info_free(&info);
-  MPI_File_get_info(file, &info);
-  MPI_Info_get(info, "pmio_cb_memory", sizeof value - 1, value, &found);
-  check(!under_pmio || (found && strcmp(value, "dram") == 0), "pmio_cb_memory tells what took effect");
-  MPI_Info_free(&info);
+  check(!under_pmio || strcmp(in_force(file, "pmio_cb_memory"), "dram") == 0, "what took effect");
   set_view(file);
   put(file, 3, 1);
   expect(file, 3, 1, "what was buffered in memory");
@@ -278,6 +305,8 @@ int main(int argc, char** argv) {
   rank_alone();
   ranks_that_differ();
   buffered_as_it_says();
-  ranks_with_errors_or_nothing();
+  buffered_over_calls();
+  ranks_with_errors_or_nothing("twophase");
+  ranks_with_errors_or_nothing("buffered");
   return conclude();
 }

@@ -83,17 +83,19 @@ TEST(SetHint, TakesCraysHintsOfCollectiveBuffering) {
                                                         {"cb_nodes", "7"},
                                                         {"cb_config_list", "n1:2,*:*"},
                                                         {"pmio_cb_align", "1"},
-                                                        {"pmio_cb_memory", "pmem"}})
+                                                        {"pmio_cb_memory", "pmem"},
+                                                        {"pmio_cb_buffering", "on"}})
     EXPECT_TRUE(set_hint(hints, key, value).ok()) << key;
-  const BufferingHints wanted{Buffering::enable, Buffering::disable, 1 << 20,           7,
-                              "n1:2,*:*",        Alignment::stripes, BufferMemory::pmem};
+  const BufferingHints wanted{Buffering::enable,  Buffering::disable, 1 << 20, 7, "n1:2,*:*",
+                              Alignment::stripes, BufferMemory::pmem, true};
   EXPECT_EQ(hints.buffering, wanted);
   for (const auto& [key, value] : std::vector<HintPair>{{"romio_cb_write", "yes"},
                                                         {"cb_nodes", "-1"},
                                                         {"cb_buffer_size", "x"},
                                                         {"cb_config_list", "n1:x"},
                                                         {"pmio_cb_align", "3"},
-                                                        {"pmio_cb_memory", "disk"}})
+                                                        {"pmio_cb_memory", "disk"},
+                                                        {"pmio_cb_buffering", "2"}})
     EXPECT_EQ(set_hint(hints, key, value).code(), Code::invalid) << key;
   EXPECT_EQ(hints.buffering, wanted);
 }
@@ -106,6 +108,7 @@ TEST(SetHint, TellsWhatIsInForce) {
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_cb_align", "2")), 1);
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("romio_cb_write", "automatic")), 1);
   EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_cb_memory", "dram")), 1);
+  EXPECT_EQ(std::count(pairs.begin(), pairs.end(), HintPair("pmio_cb_buffering", "off")), 1);
 }
 
 TEST(OverrideHints, KnowsListsOfHosts) {

@@ -96,6 +96,15 @@ TEST(Agreement, ANumberThatSomeRankHasKeptIsTheFiles) {
   EXPECT_EQ(of_all(ranks).file_number(), 1'000'000'000'000);
 }
 
+TEST(Agreement, OneRankThatCannotLogKeepsAllFromIt) {
+  std::vector<OpenStatement> ranks{by(0), by(1), by(2)};
+  for (OpenStatement& said : ranks) said.can_log = true;
+  EXPECT_TRUE(of_all(ranks).all_can_log());
+  ranks[1].can_log = false;
+  EXPECT_FALSE(of_all(ranks).all_can_log());
+  EXPECT_TRUE(of_all(ranks).all_can());
+}
+
 TEST(Agreement, OneRankWithAnotherFileIsSeenByAll) {
   std::vector<OpenStatement> ranks{by(0), by(1), by(2)};
   ranks[1].file->mark = 12344;

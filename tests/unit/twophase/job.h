@@ -66,7 +66,8 @@ class Job {
     network_.run([&](Collective& collective) {
       auto file = TargetFile::open(path(), access);
       ASSERT_TRUE(file.ok()) << file.status().message();
-      auto two_phase = TwoPhase::make(collective, *file.value(), options_);
+      FileStore store(*file.value());
+      auto two_phase = TwoPhase::make(collective, store, options_);
       work(*two_phase, collective.members().rank);
     });
   }
