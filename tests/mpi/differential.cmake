@@ -68,6 +68,17 @@ foreach(tag IN LISTS tags)
     add_test(NAME crash.${tag}
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../crash.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 15)
     set_tests_properties(crash.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
+    if(tag MATCHES "^mpich-")
+      add_test(NAME crash.buffering.${tag}
+        COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../crash.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --kills 5
+          --buffering)
+      # Counts, no times.
+      add_test(NAME aggregators.${tag}
+        COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/bench/aggregators.py --build ${CMAKE_BINARY_DIR} --mpi ${tag} --check
+          --quick --benchmark 2 --divide 4)
+      set_tests_properties(crash.buffering.${tag} aggregators.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2
+        SKIP_RETURN_CODE 77)
+    endif()
   elseif(NOT tag MATCHES "^(intel|abi)-")
     pmio_add_nightly_test(crash.${tag} 900 crash.py --mpi ${tag} --kills 15)
   endif()
