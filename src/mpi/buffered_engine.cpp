@@ -1,7 +1,7 @@
 // The engine of a handle with pmio_mode=twophase and pmio_cb_buffering=on: a handle that logs, but what a
 // blocking collective call writes is exchanged first, and goes into the logs of the aggregators. All other
 // calls are those of a log, which finds these bytes as any others
-// (docs/decisions/0031-buffering-over-calls.md).
+// (docs/decisions/0032-buffering-over-calls.md).
 #include "mpi/exchanged.h"
 #include "mpi/log_engine.h"
 
