@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "node/log_store.h"
 #include "mpi/mpi_collective.h"
+#include "node/log_store.h"
 #include "twophase/two_phase.h"
 
 namespace pmio {

@@ -46,7 +46,8 @@ class Job {
     LayoutHints layout;     // of the first process of the job that has the file open; all others follow it
     ReachMaker reach = {};  // if the ranks of the open are on several nodes (span/spanning.h)
     bool closes_in_background = false;  // SharedFile::closes_in_background
-    // Not drained because nobody writes or because it is old, as long as all handles of the process want that.
+    // Not drained because nobody writes or because it is old, as long as all handles of the process want
+    // that.
     bool holds_back = false;
     DirectFrom direct_from = {};  // if the ranks are on one node; the first handle of the process decides
   };
