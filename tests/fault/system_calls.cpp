@@ -1,6 +1,7 @@
 #include "system_calls.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 
 #include <cerrno>
 
@@ -12,6 +13,7 @@ using pmio::fault::Machine;
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker's names.
 extern "C" {
 ssize_t __real_pwrite(int fd, const void* data, size_t length, off_t offset);
+ssize_t __real_pwritev(int fd, const iovec* parts, int count, off_t offset);
 int __real_ftruncate(int fd, off_t size);
 int __real_fdatasync(int fd);
 int __real_fsync(int fd);
@@ -36,6 +38,19 @@ ssize_t __wrap_pwrite(int fd, const void* data, size_t length, off_t offset) {
   if (rest < 0) return -1;
   machine->wrote(fd, from + half, static_cast<size_t>(rest), offset + static_cast<off_t>(half));
   return static_cast<ssize_t>(half) + rest;
+}
+
+ssize_t __wrap_pwritev(int fd, const iovec* parts, int count, off_t offset) {
+  Machine* machine = Machine::running();
+  if (machine == nullptr || !machine->is_target(fd)) return __real_pwritev(fd, parts, count, offset);
+  ssize_t all = 0;
+  for (const iovec* part = parts; part != parts + count; ++part) {
+    const ssize_t written = __wrap_pwrite(fd, part->iov_base, part->iov_len, offset + all);
+    if (written < 0) return all > 0 ? all : -1;
+    all += written;
+    if (static_cast<size_t>(written) < part->iov_len) break;
+  }
+  return all;
 }
 
 int __wrap_ftruncate(int fd, off_t size) {

@@ -1,11 +1,13 @@
 /* Preloaded into a program under test: makes system calls fail on certain files, and counts them.
  *
- *   FAULTS="call:effect:path:first-last,..."   call      pwrite, fsync, fdatasync, close, posix_fallocate
- *                                              effect    an errno: EIO, ENOSPC, EDQUOT, EINTR, EROFS,
- * EOPNOTSUPP; or short path      part of the file's name; empty: any first-last which of the matching calls
- * of this process, from 1 FAULTS_WHILE=/path                         only while that file exists
- *   FAULTS_CALLER=libpmio                      only calls from a library of such a name
- *   FAULTS_CLOCK=1                             CLOCK_REALTIME is an hour earlier or later at every other call
+ *   FAULTS=call:effect:path:first-last,...
+ *       call        pwrite (pwritev is one), fsync, fdatasync, close, posix_fallocate
+ *       effect      an errno: EIO, ENOSPC, EDQUOT, EINTR, EROFS, EOPNOTSUPP; or short
+ *       path        part of the file's name; empty: any
+ *       first-last  which of the matching calls of this process, from 1
+ *   FAULTS_WHILE=/path     only while that file exists
+ *   FAULTS_CALLER=libpmio  only calls from a library of such a name
+ *   FAULTS_CLOCK=1         CLOCK_REALTIME is an hour earlier or later at every other call
  *
  * A close that fails closes, as on Linux. faults_count(call) says how often a call, msync too, was made. */
 #define _GNU_SOURCE
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -127,6 +130,17 @@ ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
   }
   if (effect == SHORT && length > 1) length /= 2;
   return NEXT(pwrite)(fd, data, length, offset);
+}
+
+ssize_t pwritev(int fd, const struct iovec* parts, int count, off_t offset) {
+  const int effect = judge(PWRITE, fd, __builtin_return_address(0));
+  if (effect > 0) {
+    errno = effect;
+    return -1;
+  }
+  if (effect == SHORT && count > 0 && parts[0].iov_len > 1)
+    return NEXT(pwrite)(fd, parts[0].iov_base, parts[0].iov_len / 2, offset);
+  return NEXT(pwritev)(fd, parts, count, offset);
 }
 
 int fsync(int fd) {

@@ -17,9 +17,10 @@ class Call {
  public:
   explicit constexpr Call(const char* name) : name_(name) {}
   Function get() {
-    const Function in_front = in_front_.load(std::memory_order_acquire);
+    const Function in_front = this->in_front();
     return in_front != nullptr ? in_front : real();
   }
+  Function in_front() const { return in_front_.load(std::memory_order_acquire); }
   Function real() {
     Function found = real_.load(std::memory_order_relaxed);
     if (found == nullptr) {
@@ -79,6 +80,17 @@ StandIn::~StandIn() {
   for_each(calls_, [](auto& call, auto function) { call.leave(function); });
 }
 
+static ssize_t write_part_by_part(int fd, const iovec* parts, int count, off_t offset) {
+  ssize_t all = 0;
+  for (const iovec* part = parts; part != parts + count; ++part) {
+    const ssize_t written = calls.pwrite.get()(fd, part->iov_base, part->iov_len, offset + all);
+    if (written < 0) return all > 0 ? all : -1;
+    all += written;
+    if (static_cast<size_t>(written) < part->iov_len) break;
+  }
+  return all;
+}
+
 dirent* real_readdir(DIR* directory) { return calls.readdir.real()(directory); }
 
 }  // namespace pmio::test
@@ -109,6 +121,8 @@ ssize_t pwrite(int fd, const void* data, size_t length, off_t offset) {
   return calls.pwrite.get()(fd, data, length, offset);
 }
 ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
+  if (calls.pwritev.in_front() == nullptr && calls.pwrite.in_front() != nullptr)
+    return pmio::test::write_part_by_part(fd, parts, count, offset);
   return calls.pwritev.get()(fd, parts, count, offset);
 }
 int fdatasync(int fd) { return calls.fdatasync.get()(fd); }

@@ -15,6 +15,7 @@ struct SystemCalls {
   int (*close)(int fd) = nullptr;
   ssize_t (*pread)(int fd, void* data, size_t length, off_t offset) = nullptr;
   ssize_t (*pwrite)(int fd, const void* data, size_t length, off_t offset) = nullptr;
+  // Null: part by part as pwrite, if something stands in front of that.
   ssize_t (*pwritev)(int fd, const iovec* parts, int count, off_t offset) = nullptr;
   int (*fdatasync)(int fd) = nullptr;
   int (*posix_fadvise)(int fd, off_t offset, off_t length, int advice) = nullptr;
