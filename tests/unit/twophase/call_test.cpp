@@ -248,7 +248,8 @@ TEST(FreshReads, AreTheFilesWhenTheCallIsOver) {
   job.network().run([&](Collective& collective) {
     auto file = TargetFile::open(job.path(), TargetFile::Access::read_write);
     ASSERT_TRUE(file.ok());
-    const auto two_phase = TwoPhase::make(collective, **file, options);
+    FileStore store(**file);
+    const auto two_phase = TwoPhase::make(collective, store, options);
     Part part = parts[collective.members().rank];
     uint64_t got = 0;
     ASSERT_TRUE(two_phase->read(part.request(), &got).ok());
