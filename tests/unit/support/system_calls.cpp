@@ -17,8 +17,8 @@ class Call {
  public:
   explicit constexpr Call(const char* name) : name_(name) {}
   Function get() {
-    const Function in_front = this->in_front();
-    return in_front != nullptr ? in_front : real();
+    const Function first = in_front();
+    return first != nullptr ? first : real();
   }
   Function in_front() const { return in_front_.load(std::memory_order_acquire); }
   Function real() {
