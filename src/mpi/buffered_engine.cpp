@@ -14,7 +14,7 @@ class BufferedEngine final : public LogEngine {
     if (!is_exchanged(call)) return LogEngine::write(handle, call, etype_offset, memory);
     InHostMemory host(memory);
     PMIO_TRY(fetch_or_take_part(handle, call, host));
-    const Status written = exchange(handle, call, request_of(handle, etype_offset, memory, host));
+    Status written = exchange(handle, call, request_of(handle, etype_offset, memory, host));
     if (written.ok()) handle.file->note_empty_call(call.number);
     return written;
   }
