@@ -32,7 +32,7 @@ TEST_F(ClusterTest, IndependentWritesAreLogged) {
       oracle_.write(offset, data.data(), data.size());
     }
   }
-  EXPECT_FALSE(contents(path_) == oracle_.bytes);
+  EXPECT_FALSE(same(contents(path_), oracle_.bytes));
   write(1, 1, 10'000);  // the others have not come to this call
   ASSERT_TRUE(drain(5).ok());
   EXPECT_TRUE(Spanning::of(*members_[5].file).all_drained_here());

@@ -151,7 +151,7 @@ class ClusterTest : public testing::Test {
     uint64_t got = 0;
     const Status status = members_[rank].file->read(0, found.data(), found.size(), &got);
     ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_TRUE(got == found.size() && found == oracle_.bytes) << "read by rank " << rank;
+    EXPECT_TRUE(got == found.size() && same(found, oracle_.bytes)) << "read by rank " << rank;
   }
   // As a handle of one rank alone does it, which is handed on.
   void cut(uint32_t rank, uint64_t bytes) {
@@ -162,7 +162,7 @@ class ClusterTest : public testing::Test {
   void expect_size(uint64_t bytes) {
     for (const auto& member : members_) EXPECT_EQ(*member.file->size_bytes(), bytes);
   }
-  void expect_file() const { EXPECT_TRUE(contents(path_) == oracle_.bytes); }
+  void expect_file() const { EXPECT_TRUE(same(contents(path_), oracle_.bytes)); }
   Status drain(uint32_t rank) { return members_[rank].file->drain(); }
   void drain_all() {
     for (uint32_t rank = 0; rank < kRanks; rank++) ASSERT_TRUE(drain(rank).ok());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drain/paint.h"
+#include "support/bytes.h"
 
 namespace pmio::test {
 
@@ -24,9 +25,7 @@ class Records final : public EntrySource {
   };
 
   Entry add(Random& random, const Vector& range, uint64_t stamp_ns, uint32_t segment) {
-    Record record{range, std::vector<std::byte>(range.bytes())};
-    for (auto& byte : record.data) byte = static_cast<std::byte>(random());
-    records.push_back(std::move(record));
+    records.push_back({range, random_bytes(random, range.bytes())});
     return Entry{static_cast<uint64_t>(range.offset),
                  static_cast<uint64_t>(range.end()),
                  stamp_ns,

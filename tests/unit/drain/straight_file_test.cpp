@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "records.h"
+#include "support/bytes.h"
 
 namespace pmio {
 namespace {
@@ -27,10 +28,7 @@ class Straight : public ::testing::Test {
   ~Straight() override { std::filesystem::remove_all(directory_); }
 
   void put(const std::string& content) { std::ofstream(path_, std::ios::binary) << content; }
-  std::string content() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string content() const { return contents<std::string>(path_); }
   StraightFile open(TargetFile::Access access = TargetFile::Access::read_write,
                     StraightFile::Sharing sharing = StraightFile::Sharing::node) {
     return StraightFile(std::move(TargetFile::open(path_, access)).value(), sharing);
@@ -62,7 +60,7 @@ struct Transfer {
         skip(below(random, 3 * view.size)),
         bytes(1 + below(random, 8 * view.size)),
         buffer(static_cast<size_t>(memory.extent) * (bytes / memory.size + 1)) {
-    for (std::byte& byte : buffer) byte = static_cast<std::byte>(random());
+    fill_randomly(random, buffer);
   }
   PatternCursor in_file() const { return {view, displacement, skip}; }
   PatternCursor in_memory() const { return {memory, 0, 0}; }

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "records.h"
+#include "support/bytes.h"
 #include "support/failing_sync.h"
 
 namespace pmio {
@@ -34,10 +35,7 @@ class Target : public ::testing::Test {
   ~Target() override { std::filesystem::remove_all(directory_); }
 
   void put(const std::string& content) { std::ofstream(path_, std::ios::binary) << content; }
-  std::string content() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string content() const { return contents<std::string>(path_); }
   std::unique_ptr<TargetFile> open(TargetFile::Access access = TargetFile::Access::read_write) {
     auto opened = TargetFile::open(path_, access);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
@@ -385,7 +383,7 @@ TEST_F(Target, WritesCoveredBytesAndNoOthers) {
         open(below(random, 4) == 0 ? TargetFile::Access::write_only : TargetFile::Access::read_write);
     const uint64_t a = below(random, 1 << 20);
     std::vector<std::byte> window(1 << 20);
-    for (auto& byte : window) byte = static_cast<std::byte>(random());
+    fill_randomly(random, window);
     const auto covered = random_covered(random, a, window.size());
     for (const Interval& interval : covered) {
       if (expected.size() < interval.end) expected.resize(interval.end);

@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "crash_region.h"
+#include "support/bytes.h"
 
 namespace pmio {
 namespace {
@@ -20,12 +21,6 @@ struct Written {
   uint64_t stamp;
   bool last;
 };
-
-std::vector<std::byte> random_bytes(std::mt19937_64& random, size_t n) {
-  std::vector<std::byte> bytes(n);
-  for (auto& byte : bytes) byte = static_cast<std::byte>(random());
-  return bytes;
-}
 
 Vector random_where(std::mt19937_64& random) {
   const bool vector = random() % 2;

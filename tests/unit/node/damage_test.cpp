@@ -9,6 +9,7 @@
 #include <string>
 
 #include "node/file.h"
+#include "support/bytes.h"
 
 namespace pmio {
 namespace {
@@ -56,9 +57,7 @@ TEST_F(Damage, SegmentThatCannotBeMapped) {
   EXPECT_EQ(files[0]->drain().code(), Code::io);
   std::filesystem::rename(root + "/elsewhere", segment);
   ASSERT_TRUE(files[0]->drain().ok());
-  std::ifstream file(root + "/file");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_EQ(text, std::string(100, 'a') + std::string(100, 'b'));
+  EXPECT_EQ(contents<std::string>(root + "/file"), std::string(100, 'a') + std::string(100, 'b'));
   for (auto& each : files) EXPECT_TRUE(each->closing().release().ok());
 }
 

@@ -38,7 +38,7 @@ TEST(NodeRead, AscendingRecordsNeedNoMerge) {
   for (uint32_t rank = 0; rank < 2; rank++) check(rank, 0, kRecords * kRecord);
   EXPECT_GT(all[0].job->counters().merge_rounds.load() + all[1].job->counters().merge_rounds.load(), 0u);
   close_all(all);
-  EXPECT_EQ(contents(path), oracle.bytes);
+  EXPECT_TRUE(same(contents(path), oracle.bytes));
 }
 
 // Who only reads drains what others have logged all the same, and writes the file only then.
@@ -158,7 +158,7 @@ void vector_history(uint64_t seed) {
     }
   }
   close_all(all);
-  EXPECT_EQ(contents(path), oracle.bytes);
+  EXPECT_TRUE(same(contents(path), oracle.bytes));
 }
 
 TEST(NodeRead, VectorsReadAsOthersWereWritten) {
@@ -198,7 +198,7 @@ TEST(NodeRead, GapsComeFromTheFile) {
     check(a, a + 1 + random() % 50'000);
   }
   close_all(all);
-  EXPECT_EQ(contents(path), oracle.bytes);
+  EXPECT_TRUE(same(contents(path), oracle.bytes));
 }
 
 // A reader may look at a record whose segment has been given back, and filled anew, since it learnt of it: it

@@ -41,10 +41,7 @@ class SparesTest : public testing::Test {
     return file.ok() && (*file)->append(0, reinterpret_cast<const std::byte*>(&byte), 1, 0).ok() &&
            (*file)->closing().release().ok();
   }
-  static std::string text(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  static std::string text(const std::string& path) { return contents<std::string>(path); }
   // Names of that kind in the job's directory.
   static std::vector<std::string> names(const Job& job, const std::string& kind) {
     std::vector<std::string> found;

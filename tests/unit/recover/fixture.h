@@ -22,16 +22,11 @@
 #include "log/segment.h"
 #include "node/control.h"
 #include "recover/recover.h"
+#include "support/bytes.h"
 
 namespace pmio::test {
 
 using Bytes = std::vector<std::byte>;
-
-inline Bytes random_bytes(std::mt19937_64& random, size_t n) {
-  Bytes bytes(n);
-  for (auto& byte : bytes) byte = static_cast<std::byte>(random());
-  return bytes;
-}
 
 // An extent, or as often a vector, that begins below file_bytes: blocks of up to most_block bytes, less than
 // most_gap bytes between them.
@@ -47,12 +42,7 @@ inline Vector random_range(std::mt19937_64& random, uint64_t file_bytes, uint64_
   return where;
 }
 
-inline Bytes read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  return Bytes(begin, begin + text.size());
-}
+inline Bytes read_file(const std::string& path) { return contents(path); }
 
 inline void write_file(const std::string& path, const Bytes& bytes) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -146,12 +136,11 @@ class CrashedJob {
 struct Oracle {
   Bytes bytes;
   void write(const Vector& where, const Bytes& data) {
-    for (uint64_t i = 0; i < data.size(); i++) {
-      const uint64_t at = static_cast<uint64_t>(where.offset) +
-                          i / where.block_length * static_cast<uint64_t>(where.stride) +
-                          i % where.block_length;
-      if (at >= bytes.size()) bytes.resize(at + 1);
-      bytes[at] = data[i];
+    if (data.empty()) return;
+    bytes.resize(std::max<size_t>(bytes.size(), static_cast<size_t>(where.end())));
+    for (uint64_t block = 0; block < where.count; block++) {
+      std::memcpy(&bytes[static_cast<uint64_t>(where.offset) + block * static_cast<uint64_t>(where.stride)],
+                  &data[block * where.block_length], where.block_length);
     }
   }
 };

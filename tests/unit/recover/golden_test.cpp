@@ -9,6 +9,7 @@
 
 #include "log/nodes_note.h"
 #include "recover/journal.h"
+#include "support/bytes.h"
 
 namespace pmio {
 namespace {
@@ -24,9 +25,7 @@ void expect_members(std::span<const NodeMembers> members) {
 }
 
 TEST(Golden, NodesNoteVersion2) {
-  std::ifstream file(kGolden / "nodes-v2.bin", std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto note = parse_nodes_note(std::as_bytes(std::span(bytes)));
+  const auto note = parse_nodes_note(contents(kGolden / "nodes-v2.bin"));
   ASSERT_TRUE(note);
   EXPECT_EQ(note->path, "/scratch/run/out.nc");
   EXPECT_EQ(note->target, (FileIdentity{0xfe00, 4711, 1'700'000'000'000'000'000}));

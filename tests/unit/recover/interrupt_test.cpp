@@ -56,7 +56,7 @@ TEST_F(RecoverTest, MayBeKilledAtAnyStepAndRepeated) {
     const Bytes wanted = crash_twice(logs, target);
     killed = recover_killed_at(logs, step);
     EXPECT_TRUE(run().complete()) << step;
-    ASSERT_TRUE(read_file(target) == wanted) << "killed at step " << step;
+    ASSERT_TRUE(same(read_file(target), wanted)) << "killed at step " << step;
     ASSERT_TRUE(left().empty()) << "killed at step " << step;
   }
   EXPECT_GE(step, 2 * (3 + 2 + 4));  // per job: windows, sync and mark, removals
@@ -88,7 +88,7 @@ TEST_F(RecoverTest, MayBeKilledBeforeAnyChangeAndRepeated) {
     least_left = now_left;
     recover_killed_before({.directory = logs}, change);
     EXPECT_TRUE(run().complete()) << change;
-    ASSERT_TRUE(read_file(target) == wanted) << "killed before change " << change;
+    ASSERT_TRUE(same(read_file(target), wanted)) << "killed before change " << change;
     ASSERT_TRUE(left().empty()) << "killed before change " << change;
     struct stat before, after;
     ASSERT_EQ(stat(target.c_str(), &before), 0);
@@ -104,7 +104,7 @@ TEST_F(RecoverTest, KilledAgainAndAgain) {
   const Bytes wanted = crash_twice(logs, target);
   for (int step = 1; recover_killed_at(logs, step); step++) {
   }
-  EXPECT_TRUE(read_file(target) == wanted);
+  EXPECT_TRUE(same(read_file(target), wanted));
   EXPECT_TRUE(left().empty());
 }
 
@@ -124,7 +124,7 @@ TEST_F(RecoverTest, WhatIsMarkedIsNeverReplayedAgain) {
     write_file(target, {});
     crash_twice(logs, target);
     ASSERT_TRUE(recover_killed_at(logs, step));
-    ASSERT_TRUE(read_file(target) == wanted);
+    ASSERT_TRUE(same(read_file(target), wanted));
     const Bytes newer(100, std::byte{0x77});
     write_file(target, newer);
     EXPECT_TRUE(run().complete());
@@ -170,7 +170,7 @@ TEST_F(RecoverTest, SeveralProcessesAtOnce) {
       // Half of them as the runtime does it. Whoever returns must find the file complete.
       const bool ok = i % 2 == 0 ? recover_pending(logs, who.value(), target, 99).ok()
                                  : recover({.directory = logs}).ok();
-      _exit(ok && read_file(target) == wanted ? 0 : 1);
+      _exit(ok && same(read_file(target), wanted) ? 0 : 1);
     }
     children.push_back(child);
   }

@@ -63,7 +63,7 @@ TEST_P(NodesChanged, IsKeptUntilForced) {
     const Status pending = recover_pending(directories_[node], identity(target), target, 77);
     EXPECT_EQ(pending.code(), Code::busy) << pending.message();
   }
-  EXPECT_TRUE(read_file(target) == before);
+  EXPECT_TRUE(same(read_file(target), before));
   for (const uint32_t node : {0u, 1u}) EXPECT_EQ(try_node(node, true).result, FileResult::restored);
   expect_recovered(after(all, 6));
 }

@@ -74,7 +74,7 @@ class RecoverNodes : public RecoverTest, public testing::WithParamInterface<int>
   }
 
   void expect_recovered(const Bytes& expected) {
-    EXPECT_TRUE(read_file(target) == expected);
+    EXPECT_TRUE(same(read_file(target), expected));
     for (const auto& entry : std::filesystem::directory_iterator(root)) {
       const std::string name = entry.path().filename();
       EXPECT_TRUE(name == "data" || name.substr(0, 4) == "logs") << name;

@@ -190,7 +190,7 @@ TEST_P(RecoverNodes, WhereOneHasNothingToBringInAndCannotSaySo) {
   EXPECT_FALSE(refused->complete_here());
   std::filesystem::create_directory_symlink(there, mounted);
   recover_node(0);
-  EXPECT_TRUE(read_file(target) == after(all, 6));
+  EXPECT_TRUE(same(read_file(target), after(all, 6)));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(there), {}), 1);
   std::filesystem::remove_all(there);
 }
@@ -286,7 +286,7 @@ TEST_P(RecoverNodes, ConsistentIsRefusedWhereARoundIsHalfFinished) {
     return report->jobs.at(0).files.at(0);
   };
   EXPECT_EQ(consistent().result, FileResult::kept);
-  EXPECT_TRUE(read_file(target) == before);
+  EXPECT_TRUE(same(read_file(target), before));
   recover_node(0);
   expect_recovered(after(all, 3));
 }
@@ -325,7 +325,7 @@ TEST_P(RecoverNodes, WithoutItsNoteALogIsKept) {
     const FileOutcome& file = report->jobs.at(0).files.at(0);
     EXPECT_EQ(file.result, FileResult::kept);
     EXPECT_NE(file.message.find("several nodes"), std::string::npos) << file.message;
-    EXPECT_TRUE(read_file(target) == after(all, 2));
+    EXPECT_TRUE(same(read_file(target), after(all, 2)));
   };
   std::filesystem::rename(job + "nodes-" + key, root + "/logs-note");
   expect_kept();

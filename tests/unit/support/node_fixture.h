@@ -13,6 +13,7 @@
 #include <random>
 
 #include "node/file.h"
+#include "support/bytes.h"
 
 namespace pmio {
 
@@ -34,14 +35,6 @@ class Scratch {
   std::string log_, files_;
   uint64_t index_bytes_ = 256 << 20;
 };
-
-inline std::vector<std::byte> contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
 
 inline std::unique_ptr<Job> join(const Scratch& scratch, uint32_t rank, uint32_t ranks, uint64_t capacity,
                                  bool background, std::atomic<uint64_t>* files_logged = nullptr,
@@ -119,12 +112,6 @@ inline Pattern random_pattern(std::mt19937_64& random) {
   }
   pattern.finish(at + static_cast<int64_t>(random() % 100));
   return pattern;
-}
-
-inline std::vector<std::byte> random_bytes(std::mt19937_64& random, uint64_t n) {
-  std::vector<std::byte> bytes(n);
-  for (auto& byte : bytes) byte = static_cast<std::byte>(random());
-  return bytes;
 }
 
 }  // namespace pmio

@@ -80,15 +80,10 @@ class Job {
   const std::vector<std::byte>& expected() const { return expected_; }
   void check_file() const {
     const bool empty = std::filesystem::is_empty(path());
-    ASSERT_EQ(first_difference(empty ? std::vector<std::byte>() : contents(path()), expected_), -1);
+    ASSERT_TRUE(same(empty ? std::vector<std::byte>() : contents(path()), expected_));
   }
 
  private:
-  static int64_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i)
-      if (i >= a.size() || i >= b.size() || a[i] != b[i]) return static_cast<int64_t>(i);
-    return -1;
-  }
   const std::vector<uint32_t> node_of_;
   const TwoPhaseOptions options_;
   FakeNetwork network_;

@@ -39,7 +39,7 @@ void deal_bytes(Random& random, Part& part) {
     part.memory.finish(part.memory.parts.back().end() + static_cast<int64_t>(pick(random, 0, 9)));
   }
   part.make_buffer();
-  for (std::byte& byte : part.buffer) byte = static_cast<std::byte>(random());
+  fill_randomly(random, part.buffer);
 }
 
 std::vector<Part> deal(Random& random, uint32_t ranks) {
@@ -111,7 +111,7 @@ void run_case(uint64_t seed) {
   const std::vector<uint32_t> nodes = random_nodes(random);
   Job job(nodes, random_options(random, nodes));
   std::vector<std::byte> old(pick(random, 0, 1) * pick(random, 0, 20000));
-  for (std::byte& byte : old) byte = static_cast<std::byte>(random());
+  fill_randomly(random, old);
   job.start(old);
   std::vector<std::vector<Part>> writes, reads;
   for (uint64_t i = pick(random, 1, 4); i > 0; --i) {
