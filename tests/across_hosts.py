@@ -40,7 +40,7 @@ def compare(bed, options):
         jobs += [("pmio", both, ["env", "PMIO_KEEP_CLOSED=off", *pmio], "log"),
                  ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]  # fmt: skip
     else:
-        jobs += [("pmio", both, pmio)]
+        jobs += [("pmio", both, pmio, *(["log"] if options.program == "handed_on_hosts" else []))]
     complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
     if complaints:
         return complaints

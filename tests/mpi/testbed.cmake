@@ -65,7 +65,6 @@ foreach(tag IN LISTS tags)
   # It waits for minutes: for hosts that do not answer. It begins first, and beside it the unit tests run.
   set_tests_properties(testbed.failures.${tag} PROPERTIES RUN_SERIAL FALSE COST 1000)
   pmio_add_nightly_test(testbed.failures_all.${tag} 7200 failures.py --mpi ${tag} --rounds 2)
-  # Plain MPI-IO, too, was seen to fail it on MooseFS: what a client has cached is old for a second.
   pmio_add_nightly_test(testbed.handed_on_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program handed_on_hosts)
   # Jobs of one rank, which MPICH starts without a word about its process manager.
   pmio_add_testbed_test(slurm_recover ${tag} 300 slurm_recover.py)
