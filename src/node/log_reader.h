@@ -87,6 +87,8 @@ class LogReader {
   Status read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
                          std::byte* buffer, uint64_t* done) PMIO_REQUIRES(mutex_);
   Status read_batch(PatternCursor& memory, std::byte* buffer) PMIO_REQUIRES(mutex_);
+  void count_in_part(uint64_t bytes, uint64_t span, uint64_t file_bytes) PMIO_REQUIRES(mutex_);
+  uint64_t covered_bytes_of_batch() const PMIO_REQUIRES(mutex_);
   Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
                     uint64_t size, uint64_t* got) PMIO_REQUIRES(mutex_);
 

@@ -27,7 +27,6 @@ bool LogReader::copy_single(uint64_t a, uint64_t b, std::byte* out) {
   copy_bytes(out, located.data + (a - entry.offset), b - a);
   // Who reads a file in order mostly finds it in the order in which it was logged.
   prefetch_to_read(after_next(located.data + (b - entry.offset), b - a), b - a);
-  tally_.log_bytes += b - a;
   return true;
 }
 
@@ -83,16 +82,14 @@ Status LogReader::try_read(uint64_t a, uint64_t b, std::byte* out, bool* stale) 
   Epoch epoch;
   PMIO_TRY(look_up(a, b, SIZE_MAX, &epoch));
   if (copy_single(a, b, out)) {
+    covered_.assign(1, {a, b});
     *stale = is_over(epoch);
     return {};
   }
   covered_.clear();
   FileEntrySource source(file_.control, &file_.job->map);
   *stale = !painter_.paint(entries_, source, a, b, out, &covered_);
-  if (!*stale) {
-    PMIO_TRY(read_gaps(a, b, out));
-    for (const Interval& interval : covered_) tally_.log_bytes += interval.end - interval.begin;
-  }
+  if (!*stale) PMIO_TRY(read_gaps(a, b, out));
   *stale = *stale || is_over(epoch);
   return {};
 }
@@ -144,6 +141,8 @@ Status LogReader::read_range(uint64_t a, uint64_t b, std::byte* out) {
     if (attempt % kFewReads == kFewReads - 1) PMIO_TRY(drain_lost_log(&is_lost));
     PMIO_TRY(try_read(a, b, out, &stale));
   }
+  if (!wanted_in_part_)
+    for (const Interval& interval : covered_) tally_.log_bytes += interval.bytes();
   return {};
 }
 

@@ -111,6 +111,31 @@ Status LogReader::copy_same_shape(const Vector& wanted, PatternCursor& memory, s
   return {};
 }
 
+// `bytes` of the range that was read last are the batch's; file_bytes: Tally::file_bytes before that.
+void LogReader::count_in_part(uint64_t bytes, uint64_t span, uint64_t file_bytes) {
+  const bool all_logged = covered_.size() == 1 && covered_.front().bytes() == span;
+  const uint64_t logged = all_logged ? bytes : covered_bytes_of_batch();
+  tally_.log_bytes += logged;
+  tally_.file_bytes = std::min(tally_.file_bytes, file_bytes + bytes - logged);
+}
+
+uint64_t LogReader::covered_bytes_of_batch() const {
+  uint64_t bytes = 0;
+  for (const Vector& vector : batch_) {
+    auto interval = std::partition_point(covered_.begin(), covered_.end(), [&](const Interval& covered) {
+      return covered.end <= static_cast<uint64_t>(vector.offset);
+    });
+    for (uint64_t i = 0; i < vector.count; i++) {
+      const auto begin = static_cast<uint64_t>(vector.offset + static_cast<int64_t>(i) * vector.stride);
+      const uint64_t end = begin + vector.block_length;
+      while (interval != covered_.end() && interval->end <= begin) ++interval;
+      for (auto next = interval; next != covered_.end() && next->begin < end; ++next)
+        bytes += std::min(next->end, end) - std::max(next->begin, begin);
+    }
+  }
+  return bytes;
+}
+
 // Reads the vectors of `batch_`, whose span is at most a window_, in stream order into the memory cursor.
 Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
   int64_t begin = batch_.front().offset;
@@ -126,9 +151,11 @@ Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
   const bool sieve = bytes * kSieveDensity >= span;
   if (sieve) {
     wanted_in_part_ = bytes < span;
+    const uint64_t file_bytes = tally_.file_bytes;
     const Status read = read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window_.get());
     wanted_in_part_ = false;
     PMIO_TRY(read);
+    if (bytes < span) count_in_part(bytes, span, file_bytes);
   }
   for (const Vector& vector : batch_) {
     if (sieve) {

@@ -111,6 +111,34 @@ Pattern pattern_of(const Vector& vector) {
   return pattern;
 }
 
+// What lies between them is copied as well, and does not count.
+TEST(NodeRead, BytesOfAViewCountAsTheLogsOrTheFiles) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path) << std::string(8000, 'f');
+  auto all = open_all(scratch, path, 2, kLog);
+  const Pattern whole = pattern_of({0, 4000, 0, 1});
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    const std::string letters(2000, static_cast<char>('0' + rank));
+    const Pattern to = pattern_of({8 * rank, 8, 32, 250});
+    PatternCursor file(to, 0, 0), memory(whole, 0, 0);
+    const auto* bytes = reinterpret_cast<const std::byte*>(letters.data());
+    ASSERT_TRUE(all[rank].file->append(file, memory, bytes, letters.size(), {}).ok());
+  }
+  const Pattern from = pattern_of({4, 16, 32, 250});
+  PatternCursor file(from, 0, 0), memory(whole, 0, 0);
+  std::string letters(4000, ' ');
+  uint64_t got = 0;
+  ASSERT_TRUE(all[0].file->read(file, memory, reinterpret_cast<std::byte*>(letters.data()), 4000, &got).ok());
+  EXPECT_EQ(got, 4000u);
+  for (uint64_t i = 0; i < 4000; i += 16) ASSERT_EQ(letters.substr(i, 16), "000011111111ffff");
+  ASSERT_TRUE(all[0].file->closing().release().ok());
+  EXPECT_EQ(all[0].job->counters().read_log_bytes.load(), 3000u);
+  EXPECT_EQ(all[0].job->counters().read_file_bytes.load(), 1000u);
+  all[0].file.reset();
+  ASSERT_TRUE(all[1].file->closing().release().ok());
+}
+
 // mixed: blocks of a few sizes at a few strides, which cut each other; else one size at one stride, so that
 // vectors interleave, coincide or continue each other.
 Vector random_vector(std::mt19937_64& random, bool mixed) {
