@@ -27,6 +27,7 @@ static hid_t create_set(const struct strided* s, hid_t file) {
 
 void access_open(struct access* access, const char* path, int is_there) {
   access->file = &opened;
+  if (access->pattern->pieces) fail("irregular arrays are MPI-IO's");
   hid_t list = valid(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   if (H5Pset_fapl_mpio(list, MPI_COMM_WORLD, access->info) < 0) fail("H5Pset_fapl_mpio");
   H5Pset_all_coll_metadata_ops(list, 1);

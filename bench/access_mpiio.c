@@ -1,4 +1,6 @@
 /* Where a tile is one block it is accessed at its explicit offset, else through a view. */
+#include <stdlib.h>
+
 #include "access.h"
 
 struct opened {
@@ -12,8 +14,32 @@ void access_open(struct access* access, const char* path, int is_there) {
   must(MPI_File_open(MPI_COMM_WORLD, path, mode, access->info, &opened.file), "open");
 }
 
+static void select_pieces(MPI_File file, const struct strided* s, int owner) {
+  const int groups = (int)s->blocks_per_call;
+  int* lengths = malloc((size_t)groups * sizeof *lengths);
+  MPI_Aint* places = malloc((size_t)groups * sizeof *places);
+  if (!lengths || !places) fail("out of memory");
+  for (int i = 0; i < groups; i++) {
+    lengths[i] = (int)(s->pieces[i + 1] - s->pieces[i]) / 8;
+    places[i] = (MPI_Aint)piece_byte(s, owner, i);
+  }
+  MPI_Datatype pieces, array;
+  MPI_Type_create_hindexed(groups, lengths, places, MPI_UINT64_T, &pieces);
+  MPI_Type_create_resized(pieces, 0, (MPI_Aint)(call_bytes(s) * s->ranks), &array);
+  MPI_Type_commit(&array);
+  must(MPI_File_set_view(file, 0, MPI_UINT64_T, array, "native", MPI_INFO_NULL), "set_view");
+  MPI_Type_free(&array);
+  MPI_Type_free(&pieces);
+  free(places);
+  free(lengths);
+}
+
 void access_select(struct access* access, int owner) {
   const struct strided* s = access->pattern;
+  if (s->pieces) {
+    select_pieces(access->file->file, s, owner);
+    return;
+  }
   if (s->blocks_per_call == 1) return;
   const MPI_Offset begin = tile_row(s, owner) * row_bytes(s) + tile_byte(s, owner);
   MPI_Datatype rows, tile;
@@ -32,7 +58,7 @@ void access_call(struct access* access, int owner, MPI_Offset call, int writing)
   const MPI_Datatype type = unit == 8 ? MPI_UINT64_T : MPI_BYTE;
   const int units = (int)(call_bytes(s) / unit);
   const MPI_Offset array = array_rows(s) * row_bytes(s);
-  const MPI_Offset offset = s->blocks_per_call == 1
+  const MPI_Offset offset = s->blocks_per_call == 1 && !s->pieces
                                 ? call * array + tile_row(s, owner) * row_bytes(s) + tile_byte(s, owner)
                                 : call * units;
   MPI_File file = access->file->file;

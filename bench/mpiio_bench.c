@@ -2,6 +2,7 @@
  * contestants. Linked with access_mpiio.c, or as hdf5_bench with access_hdf5.c.
  *
  *   mpiio_bench --file F --block BYTES [--blocks-per-call N] [--grid-columns N] [--bytes PER_RANK]
+ *   mpiio_bench --file F --irregular GROUPS [--bytes PER_RANK]
  *               [--independent] [--read] [--read-again] [--group RANKS] [--compute SECONDS] [--warm]
  *               [--hint KEY=VALUE]... [--copy DIRECTORY [--checked]]
  *
@@ -177,6 +178,7 @@ static void check_options(struct bench* b) {
   if (!b->path || s->block_bytes <= 0 || s->blocks_per_call <= 0 ||
       (s->block_bytes % 8 != 0 && s->blocks_per_call > 1))
     fail("--file and a --block are needed, of a multiple of 8 bytes if there are several in a call");
+  if (s->pieces && s->grid_columns != s->ranks) fail("--irregular arrays are not of a grid");
   if (s->grid_columns <= 0 || s->ranks % s->grid_columns != 0 || b->group <= 0 || s->ranks % b->group != 0)
     fail("--grid-columns and --group must divide the number of ranks");
   s->rank_bytes -= s->rank_bytes % (call_bytes(s) * (call_bytes(s) % 8 == 0 ? 1 : 8));
@@ -206,6 +208,8 @@ static void parse(struct bench* b, int argc, char** argv) {
       b->pattern.block_bytes = atoll(argv[++i]);
     else if (strcmp(option, "--blocks-per-call") == 0)
       b->pattern.blocks_per_call = atoll(argv[++i]);
+    else if (strcmp(option, "--irregular") == 0)
+      make_irregular(&b->pattern, atoll(argv[++i]));
     else if (strcmp(option, "--grid-columns") == 0)
       b->pattern.grid_columns = atoi(argv[++i]);
     else if (strcmp(option, "--group") == 0)
@@ -250,6 +254,7 @@ int main(int argc, char** argv) {
     unlink(b.path);
   }
   free(s->data);
+  free(s->pieces);
   MPI_Info_free(&b.access.info);
   MPI_Finalize();
   return 0;

@@ -79,6 +79,9 @@ PATTERNS = [
     NodesPattern("columns 8 B", ("--block", 8, "--blocks-per-call", 8 * KIB), AMOUNT,
                  {"enable": MIB, "default": MIB, "disable": 128 * KIB, "ompio": 64 * KIB,
                   "pmio twophase": MIB, "pmio independent": 64 * KIB}, EVERYWHERE, COLD),
+    NodesPattern("irregular 8 B to 1 KiB", ("--irregular", 512), AMOUNT,
+                 {"enable": MIB, "default": MIB, "disable": 512 * KIB, "ompio": 512 * KIB,
+                  "pmio twophase": MIB, "pmio independent": 512 * KIB}, EVERYWHERE, COLD),
     NodesPattern("HDF5 hyperslabs", HYPERSLABS, AMOUNT, TILES_BYTES, EVERYWHERE, COLD, program="hdf5"),
 ]  # fmt: skip
 

@@ -30,6 +30,7 @@ PATTERNS = [
     Pattern("segments 1 MiB", ("--block", MIB), 256 * MIB, {}, {}, COLD),
     Pattern("columns 8 B", ("--block", 8, "--blocks-per-call", MIB // 2), 16 * MIB, {"independent": 4 * MIB, "pmio independent": 4 * MIB},
             {("log", "enable"): 500, ("log", "default"): 500, ("file", "best"): 2, ("read", "enable"): 40}, COLD),
+    Pattern("irregular 8 B to 1 KiB", ("--irregular", 4096), 64 * MIB, {}, {("file", "best"): 2}, COLD),
     Pattern("strided 64 KiB", ("--block", 65536), 128 * MIB, {}, {}, COLD),
 ]  # fmt: skip
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,7 +39,9 @@ void add_hint(MPI_Info info, const char* text) {
   MPI_Info_set(info, key, value + 1);
 }
 
-MPI_Offset call_bytes(const struct strided* s) { return s->block_bytes * s->blocks_per_call; }
+MPI_Offset call_bytes(const struct strided* s) {
+  return s->pieces ? s->pieces[s->blocks_per_call] : s->block_bytes * s->blocks_per_call;
+}
 MPI_Offset calls(const struct strided* s) { return s->rank_bytes / call_bytes(s); }
 MPI_Offset array_rows(const struct strided* s) { return s->blocks_per_call * (s->ranks / s->grid_columns); }
 MPI_Offset row_bytes(const struct strided* s) { return s->block_bytes * s->grid_columns; }
@@ -52,8 +55,43 @@ static uint64_t word_at(uint64_t index) {
   return x ^ (x >> 29);
 }
 
+void make_irregular(struct strided* s, MPI_Offset groups) {
+  s->block_bytes = 8;
+  s->blocks_per_call = groups;
+  s->pieces = groups > 0 ? calloc((size_t)groups + 1, sizeof *s->pieces) : NULL;
+  if (!s->pieces) fail("no memory for so many groups");
+  for (MPI_Offset i = 0; i < groups; i++)
+    s->pieces[i + 1] = s->pieces[i] + 8 * (1 + (MPI_Offset)(word_at((uint64_t)i) % 128));
+}
+
+MPI_Offset piece_byte(const struct strided* s, int owner, MPI_Offset group) {
+  const MPI_Offset begin = s->pieces[group], length = s->pieces[group + 1] - begin;
+  const uint64_t place = ((uint64_t)owner + word_at((uint64_t)group) / 128) % (uint64_t)s->ranks;
+  return begin * s->ranks + (MPI_Offset)place * length;
+}
+
+/* The piece with byte `at` of a call's data. */
+static MPI_Offset piece_of(const struct strided* s, MPI_Offset at) {
+  MPI_Offset first = 0, last = s->blocks_per_call;
+  while (last - first > 1) {
+    const MPI_Offset middle = (first + last) / 2;
+    if (s->pieces[middle] <= at)
+      first = middle;
+    else
+      last = middle;
+  }
+  return first;
+}
+
+static uint64_t irregular_file_byte(const struct strided* s, int owner, uint64_t i) {
+  const MPI_Offset call = (MPI_Offset)i / call_bytes(s), at = (MPI_Offset)i % call_bytes(s);
+  const MPI_Offset group = piece_of(s, at);
+  return (uint64_t)(call * call_bytes(s) * s->ranks + piece_byte(s, owner, group) + at - s->pieces[group]);
+}
+
 /* Byte of the arrays at which byte i of the data that rank `owner` writes belongs. */
 static uint64_t file_byte(const struct strided* s, int owner, uint64_t i) {
+  if (s->pieces) return irregular_file_byte(s, owner, i);
   const uint64_t block = i / (uint64_t)s->block_bytes;
   const uint64_t call = block / (uint64_t)s->blocks_per_call, row = block % (uint64_t)s->blocks_per_call;
   const uint64_t array_row = call * (uint64_t)array_rows(s) + (uint64_t)tile_row(s, owner) + row;

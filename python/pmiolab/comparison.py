@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from .places import MIB
+from .places import KIB, MIB
 from .tables import print_table
 
 Rates = dict[str, dict[str, list[float]]]
@@ -41,7 +41,8 @@ class Pattern:
     def bytes_of(self, contestant: str, divide: int) -> int:
         """Bytes of a rank: the whole divided by `divide`, but at least one call."""
         values = dict(zip(self.arguments[::2], self.arguments[1::2]))
-        call_bytes = values["--block"] * values.get("--blocks-per-call", 1)
+        blocks = values.get("--irregular") or values.get("--blocks-per-call", 1)
+        call_bytes = values.get("--block", KIB) * blocks  # no irregular piece is longer
         return max(call_bytes, self.slow_bytes.get(contestant, self.rank_bytes) // divide)
 
 
