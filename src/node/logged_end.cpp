@@ -23,7 +23,7 @@ void LoggedEnd::raise(uint64_t end) {
 
 // After a truncation: of what was drained before it nothing counts, of what is still to come all.
 void LoggedEnd::begin_anew() {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   RankCell& cell = *file_.cell;
   const uint64_t truncations = file_.control->truncations.load(std::memory_order_acquire);
   if (cell.truncations.load(std::memory_order_relaxed) == truncations) return;

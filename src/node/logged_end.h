@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "node/shared_file.h"
 
 namespace pmio {
@@ -19,7 +19,7 @@ class LoggedEnd {
   LoggedEnd(SharedFile& file, bool several_nodes) : file_(file), several_nodes_(several_nodes) {}
 
   // Of this rank: bytes up to `end` have been published, or written past the log.
-  void raise(uint64_t end);
+  void raise(uint64_t end) PMIO_EXCLUDES(mutex_);
   // As RankCell::logged_end says; 0: the rank has logged nothing since the file was cut, as far as it knows.
   // Over all local ranks it is never more than bytes().
   uint64_t noted(uint32_t rank) const;
@@ -32,10 +32,13 @@ class LoggedEnd {
   bool is_beyond_target() const;
 
  private:
-  void begin_anew();
+  void begin_anew() PMIO_EXCLUDES(mutex_);
+
   SharedFile& file_;
   const bool several_nodes_;
-  std::mutex mutex_;  // of begin_anew, which only a file of several nodes calls from more than one thread
+  // Of RankCell::truncations of this rank, which only begin_anew writes. Only a file of several nodes has it
+  // called by more than one thread.
+  Mutex mutex_;
 };
 
 }  // namespace pmio

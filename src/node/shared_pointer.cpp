@@ -27,16 +27,17 @@ int lock_file(int fd, short type) {
 
 }  // namespace
 
-class SharedPointer::Locked {
+// The mutex, and with it the file.
+class PMIO_SCOPED_CAPABILITY SharedPointer::Locked {
  public:
-  explicit Locked(SharedPointer& pointer) : guard_(pointer.mutex_), fd_(-1) {
+  explicit Locked(SharedPointer& pointer) PMIO_ACQUIRE(pointer.mutex_) : guard_(pointer.mutex_), fd_(-1) {
     status_ = pointer.map();
     if (status_.ok() && lock_file(pointer.fd_, F_WRLCK) != 0) {
       status_ = Status::from_errno(errno, "cannot lock the shared file pointer " + pointer.path_);
     }
     if (status_.ok()) fd_ = pointer.fd_;
   }
-  ~Locked() {
+  ~Locked() PMIO_RELEASE() {
     if (fd_ >= 0) lock_file(fd_, F_UNLCK);
   }
   Locked(const Locked&) = delete;
@@ -44,7 +45,7 @@ class SharedPointer::Locked {
   const Status& status() const { return status_; }
 
  private:
-  std::lock_guard<std::mutex> guard_;
+  LockGuard<Mutex> guard_;
   int fd_;
   Status status_;
 };
@@ -54,7 +55,7 @@ SharedPointer::~SharedPointer() {
   if (fd_ >= 0) close(fd_);
 }
 
-// Called under mutex_. A new file is all zeros, which is a valid state, so creating it needs no care.
+// A new file is all zeros, which is a valid state, so creating it needs no care.
 Status SharedPointer::map() {
   if (slots_ != nullptr) return {};
   if (fd_ < 0)

@@ -10,10 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "base/epoch_slots.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace pmio {
@@ -28,19 +28,23 @@ class SharedPointer {
   // Adds `by` (etypes) to the epoch's value, which starts as `initial`; returns the value before.
   Result<int64_t> fetch_add(uint64_t epoch, int64_t initial, int64_t by);
   Status store(uint64_t epoch, int64_t value);
-  // True where this process has used the pointer.
-  bool used() const { return slots_ != nullptr; }
+  // Whether this process has used the pointer.
+  bool used() const {
+    const LockGuard lock(mutex_);
+    return slots_ != nullptr;
+  }
   // Removes the file; the last thing that is done with the pointer, by one rank.
   void remove();
 
  private:
   class Locked;
-  Status map();
+  Status map() PMIO_REQUIRES(mutex_);
 
   const std::string path_;
-  std::mutex mutex_;  // the file's lock does not tell the threads of a process apart
-  int fd_ = -1;
-  EpochSlots* slots_ = nullptr;  // etypes
+  mutable Mutex mutex_;  // the file's lock does not tell the threads of a process apart
+  int fd_ PMIO_GUARDED_BY(mutex_) = -1;
+  // Etypes. What is in them is shared with other processes, and written with the file's lock too.
+  EpochSlots* slots_ PMIO_GUARDED_BY(mutex_) PMIO_PT_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace pmio
