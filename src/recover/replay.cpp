@@ -120,7 +120,7 @@ std::vector<Piece> pieces_of(std::span<const Journal::Claim> claims) {
 class ContestedWindow : public Window {
  public:
   ContestedWindow(const FileInfo& file, TargetFile& target, std::span<const Journal::Claim> claims)
-      : file_(file), target_(target), claims_(claims), mine_(kWindowBytes, kMine), theirs_(kWindowBytes) {
+      : file_(file), target_(target), claims_(claims) {
     std::vector<Entry> entries = entries_of(pieces_of(claims));
     memory_ = std::make_unique_for_overwrite<std::byte[]>(run_bytes(entries.size()));
     build_run(entries, memory_.get());
@@ -140,7 +140,7 @@ class ContestedWindow : public Window {
   }
 
  private:
-  static constexpr std::byte kMine{1};
+  static constexpr std::byte kMine{1}, kTheirs{0};
 
   bool paint_owners(std::span<const Entry> entries, LogSource& source, const Interval& bytes) {
     pieces_.clear();
@@ -149,7 +149,6 @@ class ContestedWindow : public Window {
       if (!source.locate(entry, &located)) return false;
       add_pieces(located, entry.stamp_ns, file_.segments[entry.segment].rank, bytes, &pieces_);
     }
-    for (Piece& piece : pieces_) piece.data = mine_.data();
     const size_t own = pieces_.size();
     for (const Entry& entry : found_) {
       PMIO_ASSERT(entry.where < claims_.size());
@@ -157,10 +156,15 @@ class ContestedWindow : public Window {
       add_pieces({claim.range, theirs_.data()}, claim.stamp, static_cast<uint32_t>(claim.rank), bytes,
                  &pieces_);
     }
-    for (size_t i = own; i < pieces_.size(); i++) pieces_[i].data = theirs_.data();
+    size_t most = 0;
+    for (const Piece& piece : pieces_) most = std::max(most, static_cast<size_t>(piece.range.bytes()));
+    if (mine_.size() < most) {
+      mine_.resize(most, kMine);
+      theirs_.resize(most, kTheirs);
+    }
+    for (size_t i = 0; i < pieces_.size(); i++) pieces_[i].data = i < own ? mine_.data() : theirs_.data();
     PieceSource owners(pieces_);
-    owner_.assign(kWindowBytes, std::byte{0});
-    return painter_.paint(entries_of(pieces_), owners, bytes.begin, bytes.end, owner_.data(), &painted_);
+    return painter_.paint(entries_of(pieces_), owners, bytes.begin, bytes.end, owner_.get(), &painted_);
   }
 
   void keep_mine(uint64_t a, std::vector<Interval>* covered) const {
@@ -179,11 +183,12 @@ class ContestedWindow : public Window {
   const FileInfo& file_;
   TargetFile& target_;
   const std::span<const Journal::Claim> claims_;
-  const std::vector<std::byte> mine_, theirs_;
+  std::vector<std::byte> mine_, theirs_ = {kTheirs};  // as many as the largest piece has; never none
   std::unique_ptr<std::byte[]> memory_;
   std::vector<Entry> found_;
   std::vector<Piece> pieces_;
-  std::vector<std::byte> owner_;
+  // Of each byte that is painted.
+  const std::unique_ptr<std::byte[]> owner_ = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
   std::vector<Interval> painted_;
   Painter painter_;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -20,6 +21,12 @@ namespace pmio::fault {
 namespace {
 
 constexpr size_t kSector = 512;  // a disk's atom
+
+// Compared with itself, a byte further on, which is quick under the sanitizers too.
+bool all_zero(std::span<const std::byte> bytes) {
+  return bytes.empty() ||
+         (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
 
 Machine* current = nullptr;
 
@@ -211,12 +218,10 @@ void write_bytes(const std::string& path, const Bytes& bytes) {
   bool ok = file.ok() && real_ftruncate(file.get(), static_cast<off_t>(bytes.size())) == 0;
   // Blocks of zeros stay holes: most of a segment is empty.
   for (size_t at = 0; ok && at < bytes.size(); at += kBlock) {
-    const auto begin = bytes.begin() + static_cast<ptrdiff_t>(at);
-    const size_t length = std::min(kBlock, bytes.size() - at);
-    if (std::all_of(begin, begin + static_cast<ptrdiff_t>(length),
-                    [](std::byte b) { return b == std::byte{0}; }))
-      continue;
-    ok = real_pwrite(file.get(), &*begin, length, static_cast<off_t>(at)) == static_cast<ssize_t>(length);
+    const std::span block(bytes.data() + at, std::min(kBlock, bytes.size() - at));
+    if (all_zero(block)) continue;
+    ok = real_pwrite(file.get(), block.data(), block.size(), static_cast<off_t>(at)) ==
+         static_cast<ssize_t>(block.size());
   }
   if (!ok) throw std::runtime_error("cannot write " + path);
 }
