@@ -30,7 +30,10 @@ def launch(options, hosts):
 def compare(bed, options, scratch):
     first, last = options.seeds
     count = last - first + 1
-    restrictions = ["--by-all", *differential.restrictions(options.mpi)]
+    settings = dict(options.set)
+    # In these modes the shared pointer of a file of several nodes is the MPI library's.
+    no_shared = ["--no-shared"] if settings.get("PMIO_MODE") in ("independent", "twophase") else []
+    restrictions = ["--by-all", *no_shared, *differential.restrictions(options.mpi)]
     scenarios = differential.Scenarios(
         options.build, None, options.ranks, options.ops, SECONDS_OF_SEED, None, restrictions
     )
@@ -39,7 +42,7 @@ def compare(bed, options, scratch):
     bed.must("on", HOSTS[0], "mkdir", "/mnt/pfs/files")
     program = places.test_program(options.build, "differential", options.mpi)
     arguments = differential.arguments(scenarios, "/mnt/pfs/files", scratch / "record", first, count)
-    wrapper = spanning_jobs.under_pmio(options.build, **dict(options.set))
+    wrapper = spanning_jobs.under_pmio(options.build, **settings)
     ended = bed.run(*launch(options, options.hosts), *wrapper, program, *arguments,
                     timeout=SECONDS + SECONDS_OF_SEED * count)  # fmt: skip
     found = differential.read_records(scratch, options.ranks)

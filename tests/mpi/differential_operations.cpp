@@ -250,7 +250,8 @@ void Scenario::resize(Handle& handle, Random shared) {
 // Two handles on one file may get one shared pointer in ROMIO, which names the file that holds it by the
 // second; closing one takes the other's away.
 bool Scenario::may_share_pointer(const Handle& handle) const {
-  return handle.view.family == Family::same && !handle.atomic && handle.was_alone && !takes_turns(handle);
+  return settings_.shared_pointers && handle.view.family == Family::same && !handle.atomic &&
+         handle.was_alone && !takes_turns(handle);
 }
 
 // Shared pointer, in rank order. All ranks must have the same view.

@@ -27,6 +27,8 @@ struct Settings {
   // All files are opened by all ranks, never in atomic mode. For several hosts: what is handed on there,
   // ranks see as late as the file system tells them.
   bool by_all = false;
+  // Not where they are ROMIO's on several hosts of MooseFS (docs/semantics.md).
+  bool shared_pointers = true;
   bool keep_files = false;
 };
 
