@@ -57,6 +57,12 @@ class StraightFile {
   // The other way round. *got is less only at the end of the file; the rest of the buffer is untouched.
   Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got);
   Result<uint64_t> size_bytes() { return target_->size_bytes(sharing_ == Sharing::nodes); }
+  // The file has been given this size, and nobody writes or reads meanwhile. On several nodes the client of
+  // each must hear it from its own node: MooseFS's tells the end of what was written through it, for as long
+  // as that descriptor is open, though another node has cut it off.
+  Status size_was_set(uint64_t bytes) {
+    return sharing_ == Sharing::nodes ? target_->set_size(bytes) : Status();
+  }
   // What this process has written is on its storage, and other nodes see it.
   Status sync() { return target_->sync(); }
 

@@ -156,6 +156,15 @@ Result<bool> TargetFile::allocate(uint64_t bytes) {
   return true;
 }
 
+Status TargetFile::set_size(uint64_t bytes) {
+  if (!in_file_range(0, bytes)) return Status::from_errno(EFBIG, what("cannot set the size of", path_));
+  PMIO_TRY(open_to_write());
+  while (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return Status::from_errno(errno, what("cannot set the size of", path_));
+  }
+  return {};
+}
+
 Status TargetFile::grow(uint64_t bytes, uint64_t known_end) {
   if (bytes <= known_end) return {};
   auto now = state(true);

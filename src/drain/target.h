@@ -113,6 +113,8 @@ class TargetFile {
   // system says that the file reaches beyond it. So whoever makes the file longer meanwhile loses no other
   // byte.
   Status grow(uint64_t bytes, uint64_t known_end);
+  // ftruncate.
+  Status set_size(uint64_t bytes);
   // Has the kernel begin to bring these bytes to their storage; waits for nothing, promises nothing. So a
   // sync that follows finds less to do.
   void begin_sync(uint64_t offset, uint64_t length) const;

@@ -91,8 +91,10 @@ Outcome StraightEngine::set_size(Handle& handle, MPI_Offset size) {
   if (const int code = drain_together_before_straight_call(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
   note_truncation(handle);
+  Status told;
+  if (code == MPI_SUCCESS) told = handle.straight->size_was_set(static_cast<uint64_t>(size));
   handle.team.barrier();
-  return code;
+  return told.ok() ? code : raise_error(handle, told);
 }
 
 Outcome StraightEngine::preallocate(Handle& handle, MPI_Offset size) {

@@ -1,7 +1,7 @@
 /* Collective and independent reads of a file that goes straight, on any number of hosts: they see what any
  * other rank has written before a barrier, whatever the reading host's client of the file system has read
- * before, or read ahead. The file stays, the same in every run. Rank 0 prints the number of hosts.
- * Usage: straight_hosts FILE */
+ * before, or read ahead; and the size that was set. The file stays, the same in every run. Rank 0 prints the
+ * number of hosts. Usage: straight_hosts FILE */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +94,15 @@ static void write_behind(MPI_File file, MPI_File alone, int round, int obeys) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Every rank learns of the end, also one whose host has written behind it. */
+static void cut(MPI_File file, int obeys) {
+  const MPI_Offset end = (MPI_Offset)SHARE / 4 * ranks;
+  MPI_Offset size = -1;
+  check(MPI_File_set_size(file, end) == MPI_SUCCESS, "set_size");
+  check(MPI_File_get_size(file, &size) == MPI_SUCCESS && (size == end || !obeys), "the size that was set");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static MPI_File opened_alone(const char* path, const char* mode) {
   MPI_File file = MPI_FILE_NULL;
   MPI_Info info;
@@ -115,6 +124,7 @@ int main(int argc, char** argv) {
     int obeys = 0;
     MPI_File file = opened(argv[1], kModes[i], &obeys), alone = opened_alone(argv[1], kModes[i]);
     for (int round = 0; round < ROUNDS; round++) write_behind(file, alone, round, obeys);
+    cut(file, obeys);
     if (rank == ranks - 1) check(MPI_File_close(&alone) == MPI_SUCCESS, "close alone");
     check(MPI_File_close(&file) == MPI_SUCCESS, "close");
     MPI_Barrier(MPI_COMM_WORLD);

@@ -56,6 +56,8 @@ list(FILTER tags INCLUDE REGEX "^mpich-")
 foreach(tag IN LISTS tags)
   pmio_add_testbed_test(across_nodes.differential ${tag} 900 across_nodes.py differential --seeds 2-3)
   pmio_add_nightly_test(testbed.across_nodes.differential_16.${tag} 1800 across_nodes.py differential --mpi ${tag} --hosts 4 --ranks 16 --seeds 4-11)
+  pmio_add_nightly_test(testbed.across_nodes.differential_independent.${tag} 900 across_nodes.py differential --mpi ${tag}
+    --hosts 4 --ranks 8 --seeds 4-7 --ops 20 --set PMIO_MODE=independent)
   pmio_add_nightly_test(testbed.across_nodes.background.${tag} 300 across_nodes.py background --mpi ${tag})
   pmio_add_nightly_test(testbed.straight_hosts.${tag} 300 across_hosts.py --mpi ${tag} --program straight_hosts)
   pmio_add_testbed_test(preallocate_hosts ${tag} 300 across_hosts.py --program preallocate_hosts)
