@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kFileBytes = 3 * kWindowBytes / 2;
 
-// No round gets on until it is let go; then each fails with `error`, if it is one, as long as this object lives.
+// No round gets on until it is let go; then each fails with `error`, if it is one, as long as this object
+// lives.
 class StoppedSyncs {
  public:
   explicit StoppedSyncs(int error = 0) {
