@@ -1,7 +1,5 @@
 #include "mpi/log_engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "mpi/aside.h"
@@ -101,7 +99,7 @@ Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {
   if (code == MPI_SUCCESS) know_size(*handle.file, static_cast<uint64_t>(size));
   // The library does it on one node; another node's client of the file system may go on with the old size.
   if (code == MPI_SUCCESS && handle.file->spans_nodes())
-    (void)!ftruncate(handle.file->target().fd(), static_cast<off_t>(size));
+    (void)handle.file->target().set_size(static_cast<uint64_t>(size));
   // Across nodes a rank that went ahead could write bytes that another rank cuts off again.
   handle.team.barrier();
   return code;
