@@ -15,7 +15,7 @@ class BufferedEngine final : public LogEngine {
     InHostMemory host(memory);
     PMIO_TRY(fetch_or_take_part(handle, call, host));
     Status written = exchange(handle, call, request_of(handle, etype_offset, memory, host));
-    if (written.ok()) handle.file->note_empty_call(call.number);
+    if (written.ok()) handle.file->opens().note_empty_call(call.number);
     return written;
   }
 

@@ -25,7 +25,7 @@ bool dies_with(const Handle& handle) {
 // Collective, after all have drained: the file as it is left, if it may rest until it is opened again. Nobody
 // returns before its times are set back: that would hide what others write.
 std::optional<RestingState> leave_to_rest(Handle& handle, bool drained) {
-  if (!handle.file->spans_nodes()) return {};
+  if (!handle.file->reach().spans_nodes()) return {};
   using Numbers = std::array<int64_t, sizeof(RestingState) / sizeof(int64_t)>;
   auto numbers =
       std::bit_cast<Numbers>(Spanning::of(*handle.file).resting_state(handle.rank == 0 && drained));
@@ -54,7 +54,7 @@ int drain_for_close(Handle& handle) {
   handle.team.barrier();
   const bool small = is_small(handle);
   // All ranks note that the calls are over before any gives its segments back.
-  handle.file->remove_open(handle.open);
+  handle.file->opens().remove(handle.open);
   // What went straight to the file: its errors are those of the close, which nobody could be told later.
   Status status = may_lag(handle) ? handle.file->flush() : Status();
   if (may_lag(handle) && all_lag(handle, small, status.ok())) {
@@ -70,7 +70,7 @@ int drain_for_close(Handle& handle) {
     if (status.ok()) status = handle.file->flush();
   }
   // Said before the barrier, which a rank that is the reason for it may never come to.
-  if (!status.ok() && handle.file->spans_nodes())
+  if (!status.ok() && handle.file->reach().spans_nodes())
     complain_once(handle.file->closing().kept_in_log(status).message());
   handle.team.barrier();
   const Status released = handle.file->closing().release(leave_to_rest(handle, status.ok() && !deleted));

@@ -40,7 +40,7 @@ int raise_code(Handle& handle, int code) {
 int raise_error(Handle& handle, const Status& status) {
   if (status.ok()) return MPI_SUCCESS;
   // A node that is gone takes the job with it, mostly: this is the last that is heard of the log.
-  const bool last = status.code() == Code::io && handle.file != nullptr && handle.file->spans_nodes();
+  const bool last = status.code() == Code::io && handle.file != nullptr && handle.file->reach().spans_nodes();
   if (!handle.said_error.exchange(true))
     complain_once((last ? handle.file->closing().kept_in_log(status) : status).message());
   return raise_code(handle, error_class(status));

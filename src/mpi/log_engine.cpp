@@ -13,7 +13,7 @@ namespace {
 
 Status write_from_device(Handle& handle, int64_t etype_offset, const Memory& memory, CallNumber call) {
   PatternCursor to = handle.view.cursor(etype_offset);
-  const bool independent = call.independent && handle.file->spans_nodes();
+  const bool independent = call.independent && handle.file->reach().spans_nodes();
   return write_staged(memory, [&](PatternCursor& from, const std::byte* stage, uint64_t bytes, bool goes_on) {
     call.goes_on = goes_on;
     return independent ? Spanning::of(*handle.file).write_independent(to, from, stage, bytes, call)
@@ -54,7 +54,7 @@ bool is_contiguous(const FileView& view, const Memory& memory) {
 // system may still show the old size.
 void know_size(File& file, uint64_t wanted) {
   const Result<uint64_t> size = file.target().size_bytes();
-  file.changes().set_known_size(size.ok() && !file.spans_nodes() ? size.value() : wanted);
+  file.changes().set_known_size(size.ok() && !file.reach().spans_nodes() ? size.value() : wanted);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void know_size(File& file, uint64_t wanted) {
 Status LogEngine::write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
   if (memory.on_device()) [[unlikely]]
     return write_from_device(handle, etype_offset, memory, call.number);
-  if (call.number.independent && handle.file->spans_nodes())
+  if (call.number.independent && handle.file->reach().spans_nodes())
     return write_independent(handle, etype_offset, memory, call.number);
   const FileView& view = handle.view;
   if (is_contiguous(view, memory)) {
@@ -98,7 +98,7 @@ Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {
   handle.file->changes().invalidate_cache();
   if (code == MPI_SUCCESS) know_size(*handle.file, static_cast<uint64_t>(size));
   // The library does it on one node; another node's client of the file system may go on with the old size.
-  if (code == MPI_SUCCESS && handle.file->spans_nodes())
+  if (code == MPI_SUCCESS && handle.file->reach().spans_nodes())
     (void)handle.file->target().set_size(static_cast<uint64_t>(size));
   // Across nodes a rank that went ahead could write bytes that another rank cuts off again.
   handle.team.barrier();

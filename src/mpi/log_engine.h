@@ -15,8 +15,9 @@ class LogEngine : public Engine {
   class Turn {
    public:
     Turn(Handle& handle, const Call& call)
-        : reach_(call.is_collective_write() && handle.file->spans_nodes() ? &Spanning::of(*handle.file)
-                                                                          : nullptr) {
+        : reach_(call.is_collective_write() && handle.file->reach().spans_nodes()
+                     ? &Spanning::of(*handle.file)
+                     : nullptr) {
       if (reach_ != nullptr) reach_->begin_call(call.may_wait);
     }
     ~Turn() {
@@ -33,7 +34,7 @@ class LogEngine : public Engine {
   Status read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory, uint64_t* got);
   // A log waits for nobody, so that nobody misses a rank with an error.
   void without_bytes(Handle& handle, const Call& call, bool failed) {
-    if (!failed && call.is_collective_write()) handle.file->note_empty_call(call.number);
+    if (!failed && call.is_collective_write()) handle.file->opens().note_empty_call(call.number);
   }
 
   Status take_error(Handle& handle) { return handle.file->errors().take(); }

@@ -36,7 +36,7 @@ Status require_shared(const Handle& handle) {
 }  // namespace
 
 Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
-  if (handle.file && handle.file->spans_nodes()) {
+  if (handle.file && handle.file->reach().spans_nodes()) {
     return Process::instance().cluster()->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                                     handle.shared_start, by);
   }
@@ -45,7 +45,7 @@ Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
 }
 
 static Status store_shared(Handle& handle, int64_t value) {
-  if (handle.file && handle.file->spans_nodes())
+  if (handle.file && handle.file->reach().spans_nodes())
     return Process::instance().cluster()->store(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                                 value);
   PMIO_TRY(require_shared(handle));

@@ -285,8 +285,8 @@ void begin(Handle& handle, const Agreement& all) {
 
 void begin_logging(Handle& handle, const Agreement& all) {
   const int64_t number = handle.number;
-  handle.open = handle.file->add_open(static_cast<uint64_t>(number), static_cast<uint32_t>(handle.ranks),
-                                      static_cast<uint32_t>(handle.rank));
+  handle.open = handle.file->opens().add(static_cast<uint64_t>(number), static_cast<uint32_t>(handle.ranks),
+                                         static_cast<uint32_t>(handle.rank));
   Job* job = Process::instance().joined();
   handle.closes_in_background = all.closes_in_background();
   handle.shared = std::make_unique<SharedPointer>(job->directory() + "/shared-" + std::to_string(number));

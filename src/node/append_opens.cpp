@@ -1,6 +1,7 @@
 // Which open of the file a call belongs to, and how far the calls of each have come: in the control block as
 // the program goes on, and in the open table of every segment when it begins.
 #include "node/appender.h"
+#include "node/file_opens.h"
 #include "node/job_impl.h"
 
 namespace pmio {
@@ -102,5 +103,13 @@ void Appender::remove_open(uint32_t open) {
   for (Owned& owned : owned_) owned.writer.close_open(open - 1, cell.number.load(std::memory_order_relaxed));
   cell.ranks.store(0, std::memory_order_relaxed);
 }
+
+uint32_t FileOpens::add(uint64_t number, uint32_t ranks, uint32_t rank) {
+  return appender_.add_open(number, ranks, rank);
+}
+
+void FileOpens::remove(uint32_t open) { appender_.remove_open(open); }
+
+void FileOpens::note_empty_call(CallNumber call) { appender_.note_empty_call(call); }
 
 }  // namespace pmio

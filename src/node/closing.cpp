@@ -48,7 +48,7 @@ Status Closing::complete() {
   PMIO_TRY(file_.drain(DrainScope::everywhere));
   // Since the close others may have written it.
   file_.parts().reach->synced();
-  if (!file_.spans_nodes()) return {};
+  if (!file_.reach().spans_nodes()) return {};
   // What is opened now begins anew on all nodes, and some ranks may have let it go already.
   FileTable& table = file_.parts().shared.job->files;
   const std::shared_ptr<File> self = table.find(file_.parts().shared.key);
@@ -57,7 +57,7 @@ Status Closing::complete() {
 
 bool Closing::is_closed() const {
   const SharedFile& file = file_.parts().shared;
-  if (file_.spans_nodes()) return false;  // what other nodes' ranks have open is not known here
+  if (file_.reach().spans_nodes()) return false;  // what other nodes' ranks have open is not known here
   if (!file.job->files.is_closed(file_.parts())) return false;
   // Of handles that never logged nobody knows which file they have open.
   const std::atomic<uint64_t>* handed_on = file.job->member->options().files_handed_on;

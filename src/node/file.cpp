@@ -99,14 +99,6 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   return parts_->appender.append(file, memory, buffer, bytes, call);
 }
 
-void File::note_empty_call(CallNumber call) { parts_->appender.note_empty_call(call); }
-
-uint32_t File::add_open(uint64_t number, uint32_t ranks, uint32_t rank) {
-  return parts_->appender.add_open(number, ranks, rank);
-}
-
-void File::remove_open(uint32_t open) { parts_->appender.remove_open(open); }
-
 Status File::persist() {
   const LockGuard lock(parts_->appender.mutex);
   return parts_->appender.sync_segments();
@@ -129,7 +121,7 @@ Status File::drain(DrainScope scope) { return parts_->reach->drain(scope); }
 Status File::flush() { return parts_->large_pieces.any_written() ? target().flush() : Status(); }
 
 Status File::sync() {
-  Counters& counters = this->counters();
+  Counters& counters = parts_->shared.job->member->counters();
   count(counters.sync_calls);
   const uint64_t start = monotonic_ns();
   PMIO_TRY(persist());
@@ -140,19 +132,15 @@ Status File::sync() {
   return {};
 }
 
-bool File::spans_nodes() const { return parts_->reach->spans_nodes(); }
-
-DrainErrors File::errors() { return DrainErrors(parts_->shared); }
-FileUsage File::usage() const { return FileUsage(*parts_); }
-
 void File::set_direct_from(const DirectFrom& from) {
   if (!usage().has_other_handles()) parts_->large_pieces.set(from);
 }
 
 TargetFile& File::target() { return *parts_->shared.target; }
-Counters& File::counters() { return parts_->shared.job->member->counters(); }
 const FileIdentity& File::identity() const { return parts_->shared.identity; }
-const Layout& File::layout() const { return parts_->shared.layout; }
+FileOpens File::opens() { return FileOpens(parts_->appender); }
+FileUsage File::usage() const { return FileUsage(*parts_); }
+DrainErrors File::errors() { return DrainErrors(parts_->shared); }
 TargetChanges& File::changes() { return parts_->changes; }
 Reach& File::reach() { return *parts_->reach; }
 FileParts& File::parts() const { return *parts_; }

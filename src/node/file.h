@@ -17,6 +17,7 @@
 #include "log/segment.h"
 #include "node/closing.h"
 #include "node/drain_errors.h"
+#include "node/file_opens.h"
 #include "node/file_usage.h"
 #include "node/job.h"
 #include "node/reach.h"
@@ -41,19 +42,9 @@ class File {
                 CallNumber call);
   // The hot path: contiguous both in memory and in the file.
   Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call);
-  // A collective write call to which this rank gave no byte: recovery will know that it was made. One fence;
-  // waits for nobody. If no segment is free for it, only the control block tells.
-  void note_empty_call(CallNumber call);
   // What this rank has appended is as durable on return as sync would make it: in the log, or in the target
   // and synced if the log's medium outlives the node. Nothing is drained for it.
   Status persist();
-
-  // Before the first call on a handle: its number among the opens of the job, the size of its communicator
-  // and the place in it. Returns CallNumber::open for its calls; 0 while too many are open at once, and then
-  // recovery knows less of them.
-  uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank);
-  // When all ranks of the handle are in its close.
-  void remove_open(uint32_t open);
 
   // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of
   // the file.
@@ -72,20 +63,16 @@ class File {
   Status flush();
   // Drains everywhere, and syncs the target to its storage.
   Status sync();
-  DrainErrors errors();
-
-  bool spans_nodes() const;
-  FileUsage usage() const;
   // Which pieces go straight to the file from now on, unless another handle has decided that.
   void set_direct_from(const DirectFrom& from);
 
   TargetFile& target();
-  Counters& counters();  // the process's
   const FileIdentity& identity() const;
-  const Layout& layout() const;
-  Closing& closing() { return closing_; }
-  const Closing& closing() const { return closing_; }
+  FileOpens opens();
+  FileUsage usage() const;
+  DrainErrors errors();
   TargetChanges& changes();
+  Closing& closing() { return closing_; }
   Reach& reach();
   FileParts& parts() const;  // for the layers node and span
 

@@ -135,10 +135,10 @@ Status NodeRound::pieces(uint64_t window, std::vector<Piece>* found) {
   return {};
 }
 
-uint32_t NodeRound::servers() const { return std::min(file_->layout().servers, kMaxServers); }
+uint32_t NodeRound::servers() const { return std::min(file_->parts().shared.layout.servers, kMaxServers); }
 
 uint32_t NodeRound::server_of(uint64_t window) const {
-  return file_->layout().server_of(window_bytes(window).begin) % kMaxServers;
+  return file_->parts().shared.layout.server_of(window_bytes(window).begin) % kMaxServers;
 }
 
 Status NodeRound::write(Stream& stream, uint64_t window, std::span<const Piece> others, bool* overlap) {

@@ -8,7 +8,7 @@
 namespace pmio {
 
 Spanning& Spanning::of(File& file) {
-  PMIO_ASSERT(file.spans_nodes());
+  PMIO_ASSERT(file.reach().spans_nodes());
   return static_cast<Spanning&>(file.reach());
 }
 

@@ -51,7 +51,7 @@ class WithLargePieces : public testing::Test {
     ASSERT_TRUE(file(rank).append(offset, data.data(), bytes, 0).ok());
     oracle.write(offset, data.data(), bytes);
   }
-  uint64_t straight(uint32_t rank = 0) { return file(rank).counters().direct_bytes; }
+  uint64_t straight(uint32_t rank = 0) { return all[rank].job->counters().direct_bytes; }
   void expect_read() {
     for (const Rank& rank : all) {
       std::vector<std::byte> bytes(oracle.bytes.size());
@@ -151,7 +151,7 @@ TEST_F(WithLargePieces, OfAView) {
     done += piece.length;
   }
   EXPECT_EQ(straight(), data.size() - 200);
-  EXPECT_EQ(file().counters().direct_calls, 0u);
+  EXPECT_EQ(all[0].job->counters().direct_calls, 0u);
   expect_read();
   expect_file();
 }
@@ -239,7 +239,7 @@ TEST_F(WithLargePieces, AreToldOfByTheConsistentCut) {
   in_a_job_that_dies([this] {
     open(2);
     const std::vector<std::byte> small(100, std::byte{'s'}), large(kLarge, std::byte{'L'});
-    const uint32_t opens[] = {file(0).add_open(7, 2, 0), file(1).add_open(7, 2, 1)};
+    const uint32_t opens[] = {file(0).opens().add(7, 2, 0), file(1).opens().add(7, 2, 1)};
     const auto write = [&](uint32_t rank, uint64_t offset, const std::vector<std::byte>& data,
                            uint32_t call) {
       ASSERT_TRUE(file(rank).append(offset, data.data(), data.size(), {opens[rank], call, false}).ok());
@@ -313,7 +313,7 @@ TEST_F(WithLargePieces, GoStraightIfALogOfHugePagesIsFull) {
   open_on_huge_pages({kLarge, 1000});
   for (uint64_t at = 0; at < (18 << 20); at += kLarge / 2) write(at, kLarge / 2, 'l');
   EXPECT_GT(straight(), 0u);
-  EXPECT_EQ(file().counters().append_wait_ns, 0u);
+  EXPECT_EQ(all[0].job->counters().append_wait_ns, 0u);
   expect_read();
   expect_file();
 }

@@ -1,6 +1,7 @@
 // Ranks that were told different stripes of one file, as by opens of their own with other hints.
 #include <thread>
 
+#include "node/file_parts.h"
 #include "support/node_fixture.h"
 
 namespace pmio {
@@ -29,8 +30,8 @@ TEST(NodeLayout, AllRanksTakeTheStripesOfTheFirst) {
   const LayoutHints hints[] = {{kStripe, 3}, {}, {2 * kStripe, 5}};
   auto all = open_with(scratch, path, hints);
   for (const Rank& rank : all) {
-    EXPECT_EQ(rank.file->layout().stripe_bytes, kStripe);
-    EXPECT_EQ(rank.file->layout().servers, 3u);
+    EXPECT_EQ(rank.file->parts().shared.layout.stripe_bytes, kStripe);
+    EXPECT_EQ(rank.file->parts().shared.layout.servers, 3u);
   }
   close_all(all);
 }

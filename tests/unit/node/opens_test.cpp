@@ -44,10 +44,10 @@ class Opens : public testing::Test {
 TEST_F(Opens, ARunningJobTellsItsProgress) {
   auto ranks = open_all(scratch, make_file("data"), 2, kCapacity);
   uint32_t open[2];
-  for (uint32_t rank : {0u, 1u}) open[rank] = ranks[rank].file->add_open(7, 2, rank);
+  for (uint32_t rank : {0u, 1u}) open[rank] = ranks[rank].file->opens().add(7, 2, rank);
   for (uint32_t number : {1u, 2u, 3u}) write(*ranks[0].file, 100 * number, 100, call(open[0], number));
   write(*ranks[1].file, 900, 100, call(open[1], 1));
-  ranks[1].file->note_empty_call(call(open[1], 2));
+  ranks[1].file->opens().note_empty_call(call(open[1], 2));
   const Cut cut = scan_only_file(scratch.log_, JobState::running).cut;
   ASSERT_EQ(cut.opens.size(), 1u);
   EXPECT_EQ(cut.opens[0].open, 7u);
@@ -62,12 +62,12 @@ TEST_F(Opens, AnOpenThatIsClosedHasNoCut) {
   auto ranks = open_all(scratch, make_file("data"), 2, kCapacity);
   uint32_t first[2], second[2];
   for (uint32_t rank : {0u, 1u}) {
-    first[rank] = ranks[rank].file->add_open(7, 2, rank);
-    second[rank] = ranks[rank].file->add_open(8, 2, rank);
+    first[rank] = ranks[rank].file->opens().add(7, 2, rank);
+    second[rank] = ranks[rank].file->opens().add(8, 2, rank);
     write(*ranks[rank].file, 100 * rank, 100, call(first[rank], 1));
   }
   for (Rank& rank : ranks) ASSERT_TRUE(rank.file->drain().ok());
-  for (uint32_t rank : {0u, 1u}) ranks[rank].file->remove_open(first[rank]);
+  for (uint32_t rank : {0u, 1u}) ranks[rank].file->opens().remove(first[rank]);
   for (uint32_t number = 1; number <= 4; number++)
     write(*ranks[0].file, 1000, kCapacity / 2, call(second[0], number));
   const Cut cut = scan_only_file(crashed(), JobState::dead).cut;
@@ -85,8 +85,8 @@ TEST_F(Opens, ACallWithoutDataDoesNotWaitForRoom) {
   options.path = make_file("data");
   auto file = full[0].job->open(options);
   ASSERT_TRUE(file.ok());
-  const uint32_t open = (*file)->add_open(7, 1, 0);
-  (*file)->note_empty_call(call(open, 1));
+  const uint32_t open = (*file)->opens().add(7, 1, 0);
+  (*file)->opens().note_empty_call(call(open, 1));
   EXPECT_EQ(full[0].job->counters().drain_rounds.load(), 0u);
   auto jobs = scan(crashed());
   ASSERT_TRUE(jobs.ok());
@@ -99,9 +99,9 @@ TEST_F(Opens, ACallWithoutDataDoesNotWaitForRoom) {
 TEST_F(Opens, ASegmentForItsTableAloneIsKnown) {
   auto ranks = open_all(scratch, make_file("data"), 1, kCapacity);
   File& file = *ranks[0].file;
-  const uint32_t open = file.add_open(7, 1, 0);
+  const uint32_t open = file.opens().add(7, 1, 0);
   EXPECT_FALSE(file.parts().appender.has_table_only());
-  file.note_empty_call(call(open, 1));
+  file.opens().note_empty_call(call(open, 1));
   EXPECT_TRUE(file.parts().appender.has_table_only());
   write(file, 0, 100, call(open, 2));
   EXPECT_FALSE(file.parts().appender.has_table_only());
