@@ -107,6 +107,36 @@ def check_environment(command):
     assert "PMIO_LOGSIZE" in json.dumps(command.findings(PMIO_LOGSIZE="1G"))
 
 
+def check_model(command):
+    """`pmio model liu`: which figures of the paper follow, in 80 columns and as JSON, of the same numbers."""
+    text = command.run("model", "liu")
+    assert text.returncode == 0 and not text.stderr, text
+    assert all(len(line) <= 80 and line == line.rstrip() for line in text.stdout.splitlines()), text.stdout
+    told = json.loads(command.run("model", "liu", "--json").stdout)
+    rows = [(section["title"].split(",")[0], row) for section in told["sections"] for row in section["rows"]]
+    for (title, item), paper, recomputed, follows in (
+        (("T_individual", "HDD"), 613.17, 613.17, True),
+        (("T_individual", "SSD"), 160.84, 160.85, True),
+        (("T_individual", "NVM"), 145.88, 148.26, False),
+        (("T_individual", "NVM, by bdw_seq"), 145.88, 145.88, True),
+        (("T_IO of collective I/O", "HDD"), None, 281.95, None),
+        (("T_IO of collective I/O", "SSD"), None, 147.63, None),
+        (("T_IO of collective I/O", "NVM"), None, 145.88, None),
+        (("T_comm", "table V, SSD and NVM"), 138.58, 417.17, False),
+        (("T_comm", "table VI, each device"), 68.95, 485.78, False),
+        (("Prediction errors", "largest"), 14.4, 17.28, False),
+    ):
+        [row] = [row for of, row in rows if (of, row["item"]) == (title, item)]
+        found = (row["paper"] and round(row["paper"], 2), round(row["recomputed"], 2), row.get("follows"))
+        assert found == (paper, recomputed, follows), (title, row)
+        assert f"{recomputed:.2f}" in text.stdout, recomputed
+    counted = [row["follows"] for _, row in rows if row["paper"] is not None and not row["other_reading"]]
+    assert (told["follow"], told["figures"]) == (sum(counted), len(counted)), told
+    assert f"{told['follow']} of {told['figures']} figures follow" in text.stdout, text.stdout
+    assert [reading["followed"] for reading in told["figure_11"]] == [7, 8, 7, 9], told["figure_11"]
+    assert command.run("model").returncode == 2
+
+
 def check_run(command):
     """What is wrong is reported before the program starts, with an exit status of its own."""
     (command.scratch / "static.c").write_text("int main(void) { return 7; }\n")
@@ -340,6 +370,7 @@ def main():
         command = Command(build, scratch)
         check_usage(command)
         check_discard(command)
+        check_model(command)
         check_log_directory(command)
         check_environment(command)
         check_run(command)
