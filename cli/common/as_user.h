@@ -1,5 +1,5 @@
-// Root acting for a user: a child process that is nothing but that user, so that whatever links and paths the
-// user, or somebody in the user's directories, has prepared, the kernel lets it do no more than the user may.
+// Root acting for a user: a child process that is nothing but that user. The user, or somebody in the user's
+// directories, may have prepared links and paths. The kernel lets the child do no more than the user may.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// The PMIO_ variables of this process's environment, looked at before a job starts: a word that is written
+// The PMIO_ variables of this process's environment, looked at before a job starts. A word that is written
 // wrong would otherwise have no effect, and nobody would know. Threads: none of this is shared.
 #pragma once
 

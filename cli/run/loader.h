@@ -1,4 +1,4 @@
-// What the dynamic loader would load for a program: asked of the program's own loader, so that RUNPATH,
+// What the dynamic loader would load for a program. The program's own loader is asked. So RUNPATH,
 // LD_LIBRARY_PATH, ld.so.conf and LD_PRELOAD count exactly as they will when the program starts. The program
 // itself is never started. Threads: none of this is shared.
 #pragma once

@@ -205,7 +205,7 @@ void add_run(CLI::App& app) {
   });
 }
 
-// CLI11 would take the program's options for its own; what it takes is cut off before it sees the rest.
+// CLI11 would take the program's options for its own; what it takes is removed before it sees the rest.
 int cut_program(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || strcmp(argv[1], "run") != 0) return argc;
   const CLI::App* command = app.get_subcommand("run");

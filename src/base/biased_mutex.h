@@ -5,8 +5,8 @@
 // The owner says with a plain store that it is inside, and then looks whether it was asked to keep out.
 // Another thread asks it to keep out, and has the kernel put a barrier into all running threads of the
 // process (membarrier(2)). Only then does it look whether the owner is inside. So at least one of the two
-// sees the other. If others come about as often as the owner, or if the kernel has no such barrier, it
-// becomes a plain mutex, the one that the others take anyway.
+// sees the other. If others come about as often as the owner, it becomes a plain mutex, the one that the
+// others take anyway. So it does if the kernel has no such barrier.
 //
 // It is held by LockGuard and UniqueLock (base/mutex.h), whose use clang checks; its own code is not checked.
 // It is not recursive. A thread must not end while it holds it.

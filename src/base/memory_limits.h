@@ -27,7 +27,7 @@ struct MemoryLimit {
   uint64_t left_bytes = 0;  // includes what the kernel can take back at once
 };
 
-// How much of a limit is left to the program, to what it reads and writes by the page cache, and to what
+// How much of a limit is left for the program and what it reads and writes by the page cache. And for what
 // ranks take at the same moment. It is an eighth, and 8 GiB at most; of addresses it is 128 MiB at least.
 uint64_t kept_free(const MemoryLimit& limit);
 // How much more may be taken: what is left of the tightest limit, without all or half of its kept_free.

@@ -20,8 +20,8 @@ struct PMIO_CAPABILITY("mutex") RobustMutex {
   pthread_mutex_t native;
 };
 
-// Holds a robust mutex. If its last holder died, the protected state is as that holder left it: every step
-// under these mutexes publishes its result with its last store, so the state is consistent and the lock is
+// Holds a robust mutex. If its last holder died, the protected state is as that holder left it. Every step
+// under these mutexes publishes its result with its last store. So the state is consistent, and the lock is
 // simply taken over.
 class PMIO_SCOPED_CAPABILITY RobustLock {
  public:

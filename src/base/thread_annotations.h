@@ -1,7 +1,7 @@
 // Contracts of locks that clang checks at compile time (-Wthread-safety); other compilers see nothing of
 // them. https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 //
-// The analysis follows names within one function: it does not look through pointers that have been copied,
+// The analysis follows names within one function. It does not look through pointers that have been copied,
 // nor into lambdas, which need annotations of their own. Locks that follow no scope are beyond it.
 #pragma once
 

@@ -1,9 +1,9 @@
-// The nodes of a job, as one of its processes sees them: what it asks the others, and, in the leader of a
-// node, the service that answers them. The leader is the lowest rank of its node.
+// The nodes of a job, as one of its processes sees them: what it asks the others. In the leader of a node
+// there is also the service that answers them. The leader is the lowest rank of its node.
 //
-// It is started in two steps, because all leaders must listen before anybody knows their addresses: start,
-// then connect with the addresses that MPI has brought together. `stop` comes before the job is left, after
-// all processes have drained. Threads: any, but one at a time for these three.
+// It is started in two steps, because all leaders must listen before anybody knows their addresses. First
+// start, then connect with the addresses that MPI has brought together. `stop` comes before the job is left,
+// after all processes have drained. Threads: any, but one at a time for these three.
 #pragma once
 
 #include <memory>

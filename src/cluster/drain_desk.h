@@ -1,5 +1,5 @@
 // Where the ranks of a node ask their leader for a drain. All that wait for the same share one question to
-// the coordinator: each question takes one of its connections, and a job may have more ranks than the
+// the coordinator. Each question takes one of its connections, and a job may have more ranks than the
 // coordinator has descriptors. Threads: any.
 #pragma once
 

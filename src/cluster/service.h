@@ -1,5 +1,6 @@
 // What a leader answers to the other nodes. The transport's thread hands whatever may take time to four other
-// threads: for the rounds, for questions, for the pieces of a window, and for what waits until a round ends.
+// threads. They are for the rounds, for questions, for the pieces of a window, and for what waits until a
+// round ends.
 #pragma once
 
 #include <memory>

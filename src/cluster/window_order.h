@@ -19,7 +19,7 @@ struct WindowPlace {
 };
 
 // The windows' positions, in the order in which the windows are to be begun. Whole windows come first. Within
-// the whole ones, and within the others, the servers take turns, each with its windows as they are given: so
+// the whole ones, and within the others, the servers take turns, each with its windows as they are given. So
 // streams that each take the next window write to different servers. Every node begins with another server.
 std::vector<size_t> window_order(std::span<const WindowPlace> windows, uint32_t servers, uint32_t node,
                                  uint32_t nodes);

@@ -33,10 +33,10 @@ void for_block_runs(const Vector& v, const Interval& range, Take take) {
   };
   if (i >= last) return;
   if (block_begin(v, i) < range.begin) clipped(i++);
-  const bool cut = i < last && block_end(v, last - 1) > range.end;
-  if (const uint64_t whole_end = last - cut; i < whole_end)
+  const bool clips_last = i < last && block_end(v, last - 1) > range.end;
+  if (const uint64_t whole_end = last - clips_last; i < whole_end)
     take(block_begin(v, i), block_end(v, i), i, whole_end - i);
-  if (cut) clipped(last - 1);
+  if (clips_last) clipped(last - 1);
 }
 
 // Whether the blocks of a and b interleave so that none of one meets one of the other, wherever both begin.

@@ -1,5 +1,5 @@
-// Newest wins, by painting: the bytes of a window of the file are put together from the entries that cross
-// the window, oldest first, so that later ones overwrite. The drain, reads and recovery use it.
+// Newest wins, by painting. The bytes of a window of the file are put together from the entries that cross
+// the window, oldest first. So later ones overwrite. The drain, reads and recovery use it.
 #pragma once
 
 #include <cstdint>

@@ -31,9 +31,14 @@ size_t near_to(std::span<const Entry> sorted, const EndIndex& index, uint64_t a,
   return index.first_beyond(a);
 }
 
+// Whether no two of the entries overlap. Asserts the order that every search in a run relies on.
 bool are_disjoint(const Entry* sorted, size_t n) {
-  uint64_t overlaps = 0;  // no way out of the loop, so that it is vectorised
-  for (size_t i = 1; i < n; ++i) overlaps += sorted[i].offset < sorted[i - 1].end;
+  uint64_t overlaps = 0, unordered = 0;  // no way out of the loop, so that it is vectorised
+  for (size_t i = 1; i < n; ++i) {
+    overlaps += sorted[i].offset < sorted[i - 1].end;
+    unordered += sorted[i].offset < sorted[i - 1].offset;
+  }
+  PMIO_ASSERT(unordered == 0);
   return overlaps == 0;
 }
 
@@ -165,7 +170,10 @@ void build_run(std::vector<Entry>& entries, void* memory) {
     std::stable_partition(entries.begin(), entries.end(), [](const Entry& entry) { return !is_long(entry); });
   sort_into(entries.data(), header->short_entries, shorts);
   sort_into(entries.data() + header->short_entries, header->long_entries, longs);
-  header->disjoint = header->long_entries == 0 && are_disjoint(shorts, header->short_entries);
+  const bool disjoint = are_disjoint(shorts, header->short_entries);
+  PMIO_ASSERT(std::is_sorted(longs, longs + header->long_entries,
+                             [](const Entry& a, const Entry& b) { return a.offset < b.offset; }));
+  header->disjoint = header->long_entries == 0 && disjoint;
   auto* words = reinterpret_cast<uint64_t*>(longs + header->long_entries);
   EndIndex::build(shorts, header->short_entries, words);
   EndIndex::build(longs, header->long_entries, words + EndIndex::words(header->short_entries));

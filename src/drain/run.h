@@ -1,11 +1,11 @@
 // Runs: sorted, immutable arrays of entries, with one entry per log record. They are L1 by reference: the
 // drain walks them, and reads search them. The bytes stay in the D-logs.
 //
-// A run in memory, and in the file that shares it between processes, is laid out like this: RunHeader, then
-// the short entries sorted by offset, then the long ones sorted by offset, then the highest ends of both
-// (end_index.h). A long entry spans more than kWindowBytes. So an entry that intersects [a, b) is among the
-// short entries that start in [a - kWindowBytes, b), or among the long ones. The highest ends tell which of
-// the entries that start before a reach over it, without a look at each.
+// A run in memory, and in the file that shares it between processes, is laid out like this. It begins with
+// the RunHeader. Then come the short entries sorted by offset, then the long ones sorted by offset, then the
+// highest ends of both (end_index.h). A long entry spans more than kWindowBytes. So an entry that intersects
+// [a, b) is among the short entries that start in [a - kWindowBytes, b), or among the long ones. The highest
+// ends tell which of the entries that start before a reach over it, without a look at each.
 //
 // Threads: a run never changes when it is built, and has any number of readers.
 #pragma once
@@ -65,7 +65,7 @@ class RunView {
   void find(uint64_t a, uint64_t b, std::vector<Entry>* found, size_t* hint = nullptr,
             size_t most = SIZE_MAX) const;
   // To be called before find, for several runs. It sets *hint if that is far from a, and prefetches the
-  // memory that find will look at, so that all runs wait for their memory at once.
+  // memory that find will look at. So all runs wait for their memory at once.
   void approach(uint64_t a, size_t* hint) const;
   // The lowest byte >= a that some entry's span covers; a vector's span has no holes here. UINT64_MAX: there
   // is none.

@@ -1,12 +1,12 @@
-// A file that is read and written without a log, by this process for itself: each call's bytes are in the
+// A file that is read and written without a log, by this process for itself. Each call's bytes are in the
 // file when it returns, and nothing is kept.
 //
-// What lies between the pieces of a write is never written, not even with the bytes that were read there: so
+// What lies between the pieces of a write is never written, not even with the bytes that were read there. So
 // no write can lose a neighbour's. Reads take pieces that are near to each other at once, with what lies
 // between.
 //
-// On several nodes (Sharing::nodes) a write is synced before it returns, and a read goes past what this
-// node's client of the file system may have kept. So any node sees what it has learnt of.
+// On several nodes (Sharing::nodes) a write is synced before it returns. A read goes past what this node's
+// client of the file system may have kept. So any node sees what it has learnt of.
 //
 // Threads: any. Durability: none before sync().
 #pragma once
@@ -58,8 +58,8 @@ class StraightFile {
   Status read(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes, uint64_t* got);
   Result<uint64_t> size_bytes() { return target_->size_bytes(sharing_ == Sharing::nodes); }
   // The file has been given this size, and nobody writes or reads meanwhile. On several nodes the client of
-  // each must hear it from its own node: MooseFS's tells the end of what was written through it, for as long
-  // as that descriptor is open, though another node has cut it off.
+  // each must hear it from its own node. MooseFS's client tells the end of what was written through it, for
+  // as long as that descriptor is open, although another node has truncated it.
   Status size_was_set(uint64_t bytes) {
     return sharing_ == Sharing::nodes ? target_->set_size(bytes) : Status();
   }

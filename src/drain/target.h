@@ -38,14 +38,14 @@ class TargetFile {
   enum class Access { read_only, write_only, read_write };
   static Result<std::unique_ptr<TargetFile>> open(const std::string& path, Access access);
   // Opens the file to read it; access() is read_write if this process may write it. Nothing is opened for
-  // writing before open_to_write or the first write. Until then the system takes it for a file that is read:
-  // it can be executed, watchers see no writer, and an overlay file system makes no copy.
+  // writing before open_to_write or the first write. Until then the system takes it for a file that is read.
+  // It can be executed, watchers see no writer, and an overlay file system makes no copy.
   static Result<std::unique_ptr<TargetFile>> open_to_read(const std::string& path);
   // From now on the same descriptor can write, if it could not yet. Errors: as of open(2).
   Status open_to_write();
   bool opened_to_write() const { return opened_to_write_.load(std::memory_order_acquire); }
   // As open, but only the file that is meant. Nothing is opened for I/O before its kind and its identity have
-  // been checked: whoever can exchange the path, or a link in it, meanwhile gains nothing. invalid: it is
+  // been checked. Whoever can exchange the path, or a link in it, meanwhile gains nothing. invalid: it is
   // another file.
   static Result<std::unique_ptr<TargetFile>> open_same(const std::string& path, const FileIdentity& meant,
                                                        Access access);
@@ -77,7 +77,7 @@ class TargetFile {
   // More than a tick of any clock that files get their times from, and more than the clocks of two nodes
   // differ.
   static constexpr uint64_t kSetBackNs = 10'000'000;
-  // Sets the time of modification back by as much. Then every later write changes it, also one within the
+  // Sets the time of modification back by as much. Then every later write changes it. So does one within the
   // same tick of the file system's clock, or by a clock that is a little behind. Returns the file's new
   // state. Errors: access: it is somebody else's file; unsupported: the file system keeps no such time.
   Result<FileState> set_back() const;
@@ -91,9 +91,10 @@ class TargetFile {
   void read_nothing_ahead();
   // Writes the covered intervals (sorted, disjoint) of a window whose bytes are in `window`; window[0] is
   // file byte a. Many tiny intervals close to each other (mean below 4 KiB, more than 16, gaps up to 64 KiB)
-  // are written as one read-modify-write under an fcntl lock of their range, if the file can be read and
-  // locked. Nothing before the first or behind the last covered byte is written, and no block of the file
-  // system that lies in a hole and holds no covered byte. May change bytes of window outside covered.
+  // are written as one read-modify-write. It is done under an fcntl lock of their range, if the file can be
+  // read and locked. Nothing before the first or behind the last covered byte is written. Nor is a block of
+  // the file system that lies in a hole and holds no covered byte. May change bytes of window outside
+  // covered.
   Status write_covered(uint64_t a, std::byte* window, std::span<const Interval> covered);
   // The same with each interval by itself, for a file in whose gaps other nodes may write meanwhile.
   Status write_each(uint64_t a, const std::byte* window, std::span<const Interval> covered);
@@ -177,7 +178,7 @@ bool same_file(const FileIdentity& a, const FileIdentity& b);
 
 // Whether what is found on a recorded path is the file that was recorded with it. It is as same_file, except
 // that device numbers do not count if both are of file systems without a device of their own (network file
-// systems, FUSE, btrfs): such a number is another one after the next mount.
+// systems, FUSE, btrfs). Such a number is another one after the next mount.
 bool is_recorded(const FileIdentity& recorded, const FileIdentity& found);
 
 // The identity of what a path leads to, which is not opened for I/O.

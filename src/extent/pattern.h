@@ -28,7 +28,7 @@ struct Vector {
   bool operator==(const Vector&) const = default;
 };
 
-// Whether a vector from outside may be believed to be bytes of a file: it has bytes, its blocks are in order
+// Whether a vector from outside may be believed to be bytes of a file. It has bytes, its blocks are in order
 // and do not overlap, and all of them are in [0, 2^63).
 bool well_formed(const Vector& range);
 
@@ -63,7 +63,7 @@ class PatternCursor {
 
   // The next piece of the stream, and advances past it. The piece is one regular vector of at most max_bytes
   // data bytes (max_bytes > 0), as long as possible. It merges across parts and tiles if the result is
-  // regular: for a filetype of one 8-byte block of extent 16, max_bytes = 8 * n gives ONE vector of n blocks.
+  // regular. For a filetype of one 8-byte block of extent 16, max_bytes = 8 * n gives ONE vector of n blocks.
   // A partial block is an extent of its own. The pattern must not be empty. The piece is shorter than
   // possible only if the next byte's offset would leave int64_t. An offset that is itself outside is a
   // programmer's error; FileView checks that before.

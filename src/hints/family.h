@@ -1,5 +1,5 @@
-// The families of MPI libraries, told by their file names: within one, handles and constants are laid out
-// alike, so that one runtime library serves it. Threads: any.
+// The families of MPI libraries, told by their file names. Within one, handles and constants are laid out
+// alike, so one runtime library serves it. Threads: any.
 #pragma once
 
 #include <string_view>

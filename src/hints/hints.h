@@ -66,7 +66,7 @@ using HintPair = std::pair<std::string, std::string>;
 
 // Sets what key says; words such as on and off are taken in capitals too. A key that is neither pmio's nor
 // one of striping and collective buffering changes nothing and is ok. invalid: an unknown pmio_ key, or a
-// value that its key does not take; the hints are then unchanged, and the message is for the user.
+// value that its key does not take. The hints are then unchanged, and the message is for the user.
 // unsupported: a value that this version cannot serve yet; unchanged too.
 Status set_hint(Hints& hints, std::string_view key, std::string_view value);
 

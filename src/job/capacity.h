@@ -1,4 +1,4 @@
-// How large a rank's log is. Pure functions of what is known when the job begins; while it runs, the pool and
+// How large a rank's log is. Pure functions of what is known when the job begins. While it runs, the pool and
 // the background thread keep to what is left by then (job/pool.h, job/memory_watch.h).
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace pmio {
 
-// The log capacity per rank that suits a directory: a share of what is free there, and where that is memory
-// at most a tenth of each limit on it for all ranks together; at most 1 GiB, at least 16 MiB where the limits
-// leave so much.
+// The log capacity per rank that suits a directory: a share of what is free there. If that is memory, all
+// ranks together take at most a tenth of each limit on it. It is at most 1 GiB, and at least 16 MiB if the
+// limits leave so much.
 uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks, std::span<const MemoryLimit> limits = {});
 
 // What of a wish for each rank's log the limits allow: all ranks together half of what is left beside

@@ -79,7 +79,7 @@ class Membership {
   // is in use. The rest is the program's and its MPI library's: a further file should not be logged, which
   // takes one descriptor more than it takes without.
   Status require_descriptors() const;
-  // So many more than the program and the files need are to be open; the process's limit is raised if it is
+  // So many more than the program and the files need are to be open. The process's limit is raised if it is
   // too low for that. no_space: it cannot be raised so far.
   Status reserve_descriptors(uint64_t more);
 

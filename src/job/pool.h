@@ -39,8 +39,8 @@ class SegmentPool {
     bool kept = false;  // busy for ever
   };
 
-  // A free segment; no_space where all are in use, or the medium is full (then the pool shrinks to what it
-  // has), or another one would bring the job near to a limit of its memory.
+  // A free segment. no_space: all are in use, or the medium is full (then the pool shrinks to what it has).
+  // Or another one would bring the job near to a limit of its memory.
   Result<Segment*> acquire();
   void release(Segment* segment);
   // The segment of a file that could not be drained: it stays on the medium, and is never free again.
@@ -76,8 +76,8 @@ class SegmentPool {
   uint32_t in_use() const;
   uint32_t free() const;  // that have memory
   uint32_t with_memory() const;
-  // How many whole segments to have ready: none before one is full, so that a small program touches little.
-  // without_data: so many of those in use hold none.
+  // How many whole segments to have ready. There are none before one is full, so that a small program touches
+  // little. without_data: so many of those in use hold none.
   uint32_t wanted_ahead(uint32_t without_data) const;
   // The same while a file is open that nothing has been written to: an eighth of the log, 64 MiB at most.
   uint32_t wanted_at_first() const;

@@ -1,5 +1,5 @@
 // Memory that the processes of a job on this node share from MPI_Init on, whether they have joined the job
-// (job/membership.h) or not: where its logs are, and whether there may be news in them.
+// (job/membership.h) or not. It tells where its logs are, and whether there may be news in them.
 //
 // A process that hands calls on learns from it, without a system call, that no log can have got anything
 // since it last looked. The memory has a name in /dev/shm only until all have opened it.
@@ -36,8 +36,9 @@ class Rendezvous {
   // So who learns that a write has returned, by whatever means, reads the raised count; who then looks for
   // logs finds that file's. And who found no log of a file need not look again while the count is the same.
   std::atomic<uint64_t>& files_logged();
-  // How many logs there are of a rank and a file: from before the rank's first call that logs to it returns,
-  // until it has closed it and all is in the file. 0: what is in the files is all that there is.
+  // How many logs there are of a rank and a file. One counts from before the rank's first call that logs to
+  // the file returns. It counts until the rank has closed the file and all is in it. 0: what is in the files
+  // is all that there is.
   std::atomic<uint64_t>& logs_in_use();
 
   // How many files there are, of each rank, that it has closed and that may not be complete yet. Raised

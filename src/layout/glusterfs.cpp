@@ -1,6 +1,6 @@
 // GlusterFS: a file is on one brick, or on one set of bricks that hold copies or fragments of it: one server.
-// Only striped volumes (removed in GlusterFS 6) cut a file. The attribute glusterfs.pathinfo, which root also
-// reads as trusted.glusterfs.pathinfo, shows it:
+// Only striped volumes (removed in GlusterFS 6) divide a file. The attribute glusterfs.pathinfo, which root
+// also reads as trusted.glusterfs.pathinfo, shows it:
 //   (<DISTRIBUTE:v-dht> (<STRIPE:v-stripe-0:[131072]> <POSIX(/b1):host1:/b1/f> <POSIX(/b2):host2:/b2/f>))
 // where in place of a brick there may be a group again. Sharded volumes are not told apart: a shard is a
 // file of its own to the volume, and the pathinfo is that of the first.

@@ -78,7 +78,7 @@ LayoutComponent component_of(const Plain& plain, uint64_t end, Numbering* number
     component.servers.resize(std::max(1u, all ? numbering->size() : plain.stripes));
     std::iota(component.servers.begin(), component.servers.end(), 0u);
   }
-  if (component.servers.size() == 1) component.stripe_bytes = 0;  // one object: nothing to cut
+  if (component.servers.size() == 1) component.stripe_bytes = 0;  // one object: nothing to divide
   return component;
 }
 

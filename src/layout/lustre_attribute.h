@@ -3,7 +3,7 @@
 //
 // A mirrored file is read as the mirror that is written. An extension component belongs to the component that
 // will grow into it. A component without objects (nothing was written there yet) has as many servers as it
-// asks for, numbered from 0: nobody knows yet which they will be. Released files and foreign layouts have no
+// asks for, numbered from 0. Nobody knows yet which they will be. Released files and foreign layouts have no
 // servers. Source: Lustre, lustre/include/uapi/linux/lustre/lustre_user.h (lov_user_md_v1, lov_user_md_v3,
 // lov_user_ost_data_v1, lov_comp_md_v1, lov_comp_md_entry_v1); little-endian, as on the wire.
 #pragma once

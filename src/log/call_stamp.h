@@ -1,5 +1,5 @@
 // The stamps of a file whose ranks are on several nodes (decision 0011): how many collective write calls had
-// been begun, then a clock. The clock counts independent writes, as Lamport's does: a rank's clock is ahead
+// been begun, then a clock. The clock counts independent writes, as Lamport's does. A rank's clock is ahead
 // of any write that the rank may have learnt of, on whatever node. A collective write has the clock 0: it
 // comes before all independent writes of ranks that have finished it.
 #pragma once

@@ -150,13 +150,13 @@ struct LedgerSlot {
   uint64_t round;  // from 1
   FileIdentity target;
   uint32_t entries;
-  uint32_t flags;  // kDiscarded, kHasCut, kRecovered
+  uint32_t flags;  // kDiscarded, kHasHorizon, kRecovered
   // LedgerEntry[entries] follow
 };
 static_assert(sizeof(LedgerSlot) == 56);
-constexpr uint32_t kDiscarded = 1;  // the file was deleted: nothing of it may be replayed
-constexpr uint32_t kHasCut = 2;  // the last entry is of no segment: its drained_records is LedgerState::cut
-constexpr uint32_t kRecovered = 4;  // recovery has brought in all of the log
+constexpr uint32_t kDiscarded = 1;   // the file was deleted: nothing of it may be replayed
+constexpr uint32_t kHasHorizon = 2;  // the last entry is of no segment: it is LedgerState::horizon
+constexpr uint32_t kRecovered = 4;   // recovery has brought in all of the log
 
 // What the target looked like when its job last wrote it (target_mark.h).
 constexpr uint64_t kTargetMarkMagic = 0x314b524d4f494d50;  // "PMIOMRK1"

@@ -24,25 +24,25 @@ std::optional<LedgerState> parse_slot(std::span<const std::byte> bytes) {
   LedgerState state{slot.round, slot.target, slot.flags, std::vector<LedgerEntry>(slot.entries)};
   if (slot.entries > 0)
     std::memcpy(state.entries.data(), bytes.data() + sizeof slot, slot.entries * sizeof(LedgerEntry));
-  if ((slot.flags & kHasCut) != 0) {
+  if ((slot.flags & kHasHorizon) != 0) {
     if (state.entries.empty()) return std::nullopt;
-    state.cut = state.entries.back().drained_records;
+    state.horizon = state.entries.back().drained_records;
     state.entries.pop_back();
-    state.flags &= ~kHasCut;
+    state.flags &= ~kHasHorizon;
   }
   return state;
 }
 
 std::vector<std::byte> serialise(const LedgerState& state, uint64_t round) {
   std::vector<LedgerEntry> entries = state.entries;
-  if (state.cut) entries.push_back({UINT32_MAX, UINT32_MAX, 0, *state.cut});
+  if (state.horizon) entries.push_back({UINT32_MAX, UINT32_MAX, 0, *state.horizon});
   LedgerSlot slot{};
   slot.magic = kLedgerMagic;
   slot.version = kFormatMajor;
   slot.round = round;
   slot.target = state.target;
   slot.entries = static_cast<uint32_t>(entries.size());
-  slot.flags = state.flags | (state.cut ? kHasCut : 0);
+  slot.flags = state.flags | (state.horizon ? kHasHorizon : 0);
   std::vector<std::byte> bytes(sizeof slot + entries.size() * sizeof(LedgerEntry));
   std::memcpy(bytes.data(), &slot, sizeof slot);
   if (!entries.empty()) std::memcpy(bytes.data() + sizeof slot, entries.data(), bytes.size() - sizeof slot);
@@ -91,7 +91,7 @@ Result<Ledger> Ledger::open(Medium& medium, std::string_view name, bool read_onl
 Status Ledger::update(const LedgerState& state) {
   const std::span<const std::byte> bytes(region_->data(), region_->size_bytes());
   const size_t slot_bytes = bytes.size() / 2;
-  PMIO_ASSERT(slot_bytes >= sizeof(LedgerSlot) && (state.flags & kHasCut) == 0);
+  PMIO_ASSERT(slot_bytes >= sizeof(LedgerSlot) && (state.flags & kHasHorizon) == 0);
   const Current current = find_current(bytes);
   const auto written = serialise(state, current.state.round + 1);
   PMIO_ASSERT(written.size() <= slot_bytes);

@@ -18,16 +18,16 @@ namespace pmio {
 struct LedgerState {
   uint64_t round = 0;  // 0: no valid slot
   FileIdentity target;
-  uint32_t flags = 0;  // without kHasCut
+  uint32_t flags = 0;  // without kHasHorizon
   std::vector<LedgerEntry> entries;
   // For a file whose ranks are on several nodes: the horizon of the last round that this node has finished.
   // When it finished, all nodes had brought in what they had of earlier calls.
-  std::optional<uint64_t> cut = {};
+  std::optional<uint64_t> horizon = {};
 };
 
 class Ledger {
  public:
-  // capacity: the most entries that update() will ever be given, without the cut.
+  // capacity: the most entries that update() will ever be given, without the horizon.
   static Result<Ledger> create(Medium& medium, std::string_view name, size_t capacity);
   static Result<Ledger> open(Medium& medium, std::string_view name, bool read_only);
   // Durable on return. After an error the state before still counts. state.round is ignored: it becomes the

@@ -1,9 +1,9 @@
 // One segment of a log: the writer that appends to it and the reader that trusts nothing in it.
 //
 // Threads: a SegmentWriter belongs to its rank, one thread at a time. Readers, in any local process, may read
-// records [0, n) and their data when they have learnt n from a release store after the append; the node layer
-// makes that store. Durability: nothing is durable before fence(), and everything appended before is after
-// it.
+// records [0, n) and their data. First they must have learnt n from a release store after the append, which
+// the node layer makes. Durability: nothing is durable before fence(), and everything appended before is
+// after it.
 #pragma once
 
 #include <array>

@@ -54,8 +54,8 @@ class TargetMark {
 };
 
 // Whether a file that is in state `now` has been changed since the mark was made, as far as the mark's bytes
-// can tell. After another boot only a larger file or a later time counts as a change, because a crash of the
-// node may have lost the job's last changes.
+// can tell. After another boot only a larger file or a later time counts as a change. A crash of the node may
+// have lost the job's last changes.
 bool changed_since(std::span<const std::byte> mark, const FileState& now, const BootId& boot);
 
 // What the file was like when its job last wrote it; nothing if the mark does not tell.

@@ -13,8 +13,8 @@
 namespace pmio {
 
 // Makes the names in a directory durable; path is relative to the open directory `at`. Returns an errno, or
-// 0. It is 0, too, if the directory may be passed through but not read (what it holds is its owner's affair),
-// and on file systems that have no fsync of directories.
+// 0. It is 0, too, if the directory may be passed through but not read: what it holds is its owner's affair.
+// So it is on file systems that have no fsync of directories.
 int sync_directory(int at, const char* path);
 
 class Directory {

@@ -91,8 +91,8 @@ class Medium {
   // unsupported: the medium gains nothing by it.
   virtual Status vacate(std::string_view name);
   virtual Status reserve(std::string_view name);
-  // What the size of a large region is to be a multiple of, so that it consists of huge pages and nothing of
-  // the last one is lost; 0: there are none.
+  // The size of a large region is to be a multiple of this. Then it consists of huge pages, and nothing of
+  // the last one is lost. 0: there are none.
   virtual size_t huge_page_bytes() const { return 0; }
   // What bounds the memory that regions take.
   virtual std::vector<MemoryLimit> limits() const { return {}; }

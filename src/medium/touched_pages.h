@@ -1,5 +1,5 @@
-// How much of a region has had its pages touched, for who fills it from both ends: the first store to a page
-// of memory takes a fault, and many pages at once cost less than as many faults (decision 27).
+// How much of a region has had its pages touched, for a writer that fills it from both ends. The first store
+// to a page of memory takes a fault. Many pages at once cost less than as many faults (decision 27).
 //
 // Threads: one at a time.
 #pragma once

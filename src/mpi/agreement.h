@@ -87,8 +87,8 @@ class Agreement {
   // Whether the name leads all ranks to the same file.
   bool same_file() const { return least_[kMark] == -least_[kMinusMark]; }
   int64_t open_number() const { return least_[kOpenNumber]; }
-  // What some rank has kept from an open whose close failed, by which the other nodes know whether anything
-  // of the file may still be drained; else a new one.
+  // What some rank has kept from an open whose close failed; else a new one. By it the other nodes know
+  // whether anything of the file may still be drained.
   int64_t file_number() const {
     return least_[kFileNumber] != kNothing ? least_[kFileNumber] : open_number() + 1;
   }

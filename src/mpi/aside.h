@@ -1,4 +1,4 @@
-// Between the log and the MPI library: how a handle that logs comes to be handed on, and how a handle that is
+// Between the log and the MPI library: how a handle that logs comes to be handed on. And how a handle that is
 // handed on sees what others have logged to its file.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace pmio {
 
-// Collective: drains the log, gives the library's handle the view and the pointers of this one, and hands the
+// Collective. Drains the log, gives the library's handle the view and the pointers of this one, and hands the
 // handle on from now on. reason: a few words for the statistics; null: none. On an error, which is the same
 // on all ranks, the handle logs as before; the error has been through the error handler.
 int step_aside(Handle& handle, const char* reason);
@@ -18,9 +18,9 @@ int step_aside(Handle& handle, const char* reason);
 int drain_together(Handle& handle);
 
 // Before a call on a handle that does not log goes to the library. Drains what other handles have logged to
-// the file, so that the call sees it, and nothing older is written over what the call writes. will_write:
-// bytes that were drained earlier are not served from the log any more. Local. It looks for a log only if
-// some rank has begun to log to some file since it last looked.
+// the file. So the call sees it, and nothing older is written over what the call writes. will_write: bytes
+// that were drained earlier are not served from the log any more. Local. It looks for a log only if some rank
+// has begun to log to some file since it last looked.
 //
 // A drain that fails has been through the error handler. A call of this rank alone must return that error in
 // the place of the library's. A collective call goes on, and Handle::undrained_error keeps the error.
@@ -32,8 +32,8 @@ Status drain_before_straight_call(Handle& handle, bool will_write);
 // Collective: drain_before_straight_call of all ranks, before one that writes. As drain_together.
 int drain_together_before_straight_call(Handle& handle);
 
-// The size of the file of a handle that does not log has been set: what ranks have logged meanwhile may have
-// been drained and cut off. Local.
+// The size of the file of a handle that does not log has been set. What ranks have logged meanwhile may have
+// been drained and truncated. Local.
 void note_truncation(Handle& handle);
 
 // The file of a handle that does not log, if some rank has logged to it; else null.

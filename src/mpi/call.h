@@ -22,8 +22,8 @@ struct Transfer {
   MPI_Datatype datatype;
 };
 
-// MPI's code; or nothing, and then the call is handed on as it came: the MPI library has the handle, or has
-// an error to give. An error has been through the file's error handler.
+// MPI's code, or nothing. Then the call is handed on as it came: the MPI library has the handle, or has an
+// error to give. An error has been through the file's error handler.
 using Outcome = std::optional<int>;
 
 // The outcome of a read or write.

@@ -1,5 +1,6 @@
-// How pmio carries out a read or write of a handle whose view and pointers it keeps: numbers the call, checks
-// its arguments, moves the pointer, and has a mover move the bytes. An engine of pmio's own is such a mover.
+// How pmio carries out a read or write of a handle whose view and pointers it keeps. It numbers the call,
+// checks its arguments, moves the pointer, and has a mover move the bytes. An engine of pmio's own is such a
+// mover.
 //
 // A mover is told of each collective call on each rank, by exactly one of write, read and without_bytes. So a
 // rank with an error, or without bytes, still takes part in what the ranks do together
@@ -75,7 +76,7 @@ Status check_end(Handle& handle, Direction direction, int64_t etype_offset, uint
 void tell_call(const Handle& handle, const Transfer& transfer, int64_t etype_offset, uint64_t bytes);
 
 // Where the call begins, in etypes of the view. The pointers move before the access, and by what is asked for
-// (MPI 4.1, 14.4.1), so that other threads and other ranks go on behind it meanwhile.
+// (MPI 4.1, 14.4.1). So other threads and other ranks go on behind it meanwhile.
 inline Result<int64_t> place_of(Handle& handle, const Transfer& t, uint64_t bytes) {
   if (t.pointer == Pointer::explicit_offset) return t.offset;
   const auto etypes = static_cast<int64_t>(handle.view.etypes_in(bytes));

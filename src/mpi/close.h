@@ -5,8 +5,8 @@
 
 namespace pmio {
 
-// Collective: on return the file holds what the handle's ranks have written, or never will if the handle's
-// close deletes it, and the handle has no file any more. By pmio_close=background it may hold that later, and
+// Collective. On return the file holds what the handle's ranks have written, or never will if the handle's
+// close deletes it. The handle has no file any more. By pmio_close=background it may hold that later, and
 // what they have written is as durable as the log. MPI's code, the same on all ranks.
 int close_log(Handle& handle);
 

@@ -1,6 +1,6 @@
-// What the statistics say of each file (stats/file_statistics.h), as far as the engines' own counters do not
-// tell it: the program's calls on a handle that does not log, and the hints. All of it is kept only if
-// statistics are asked for.
+// What the statistics say of each file (stats/file_statistics.h) beyond the engines' own counters: the
+// program's calls on a handle that does not log, and the hints. All of it is kept only if statistics are
+// asked for.
 #pragma once
 
 #include <atomic>

@@ -100,7 +100,7 @@ Outcome LogEngine::set_size(Handle& handle, MPI_Offset size) {
   // The library does it on one node; another node's client of the file system may go on with the old size.
   if (code == MPI_SUCCESS && handle.file->reach().spans_nodes())
     (void)handle.file->target().set_size(static_cast<uint64_t>(size));
-  // Across nodes a rank that went ahead could write bytes that another rank cuts off again.
+  // Across nodes a rank that went ahead could write bytes that another rank truncates again.
   handle.team.barrier();
   return code;
 }

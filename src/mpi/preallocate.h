@@ -1,6 +1,6 @@
-// Room for a file's first bytes, never by the MPI library if pmio can make it: libraries read what is there
-// and write it again, over what another handle drains, or what another node has just written and this one
-// does not see yet.
+// Room for a file's first bytes, never by the MPI library if pmio can make it. Libraries read what is there
+// and write it again. That would go over what another handle drains, or what another node has just written
+// and this one does not see yet.
 #pragma once
 
 #include "mpi/handle.h"

@@ -65,12 +65,12 @@ class Process {
   // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
   // join_nodes comes before everything else.
   bool spans_nodes() const { return spans_nodes_; }
-  // Whether all ranks want files of any file system logged across nodes, not only of those that are known to
+  // Whether all ranks want files of any file system logged across nodes. Else only of those that are known to
   // show one node what another has written (shows_other_nodes).
   bool on_any_file_system() const { return across_nodes_ == AcrossNodes::on; }
   // Collective over all ranks of the job: the nodes find each other. Each rank comes with its first open of a
-  // file by all of them; where threads open files at once, that need not be the same file on all ranks. Null,
-  // on all ranks, where it fails or they cannot reach each other; for good.
+  // file by all of them. If threads open files at once, that need not be the same file on all ranks. Null, on
+  // all ranks, where it fails or they cannot reach each other; for good.
   Cluster* join_nodes(const Hints& hints);
   bool leads_node() const;
   // What join_nodes returned.

@@ -87,7 +87,7 @@ Outcome StraightEngine::hand_on(Handle& handle, const Transfer& transfer) {
 
 Outcome StraightEngine::set_size(Handle& handle, MPI_Offset size) {
   if (size < 0 || !handle.can_write()) return std::nullopt;
-  // Nobody cuts off what another rank is still writing, and none writes before it is cut off.
+  // Nobody truncates what another rank is still writing, and none writes before the truncation.
   if (const int code = drain_together_before_straight_call(handle); code != MPI_SUCCESS) return code;
   const int code = next_functions.File_set_size.next()(handle.real, size);
   note_truncation(handle);

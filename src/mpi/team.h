@@ -1,8 +1,8 @@
 // The ranks that have opened a file together, from the open to the close: what they learn from each other.
 //
 // A file has no communicator of its own, since MPI libraries have some thousand only. All files of a job send
-// their messages through one communicator, and a file's tag tells its messages from those of all other open
-// files (docs/decisions/0016-communicators.md). So two threads may be in calls of two files at the same time.
+// their messages through one communicator. A file's tag tells its messages from those of all other open files
+// (docs/decisions/0016-communicators.md). So two threads may be in calls of two files at the same time.
 //
 // All but the constructors is collective, and waits for the others as one dissemination does: each rank sends
 // log2(ranks) messages. A team of one rank sends nothing. If a message fails, which is when a rank has died,

@@ -181,9 +181,7 @@ void Appender::detach(size_t position) {
   FileControl* control = file_.control;
   {
     RobustLock lock(control->index_mutex);
-    const uint64_t stamp = shared.max_stamp.load(std::memory_order_relaxed);
-    if (control->floor.load(std::memory_order_relaxed) < stamp)
-      control->floor.store(stamp, std::memory_order_release);
+    stop_serving_upto(*control, shared.max_stamp.load(std::memory_order_relaxed));
     // Before any byte of the segment changes: readers that copied from it look at this afterwards.
     control->evictions.fetch_add(1, std::memory_order_seq_cst);
     shared.salt.store(0, std::memory_order_release);

@@ -45,6 +45,8 @@ Status Appender::publish(uint64_t stamp, uint64_t end) {
     return status;
   }
   SegmentCell& segment = file_.cell->segments[last.cell];
+  // What a merge relies on that looks for the horizon among a segment's records.
+  PMIO_ASSERT(several_nodes_ || stamp >= segment.max_stamp.load(std::memory_order_relaxed));
   segment.max_stamp.store(stamp, std::memory_order_relaxed);
   // Release, in this order: who sees the count sees the records; who sees `appended` sees the count.
   segment.published.store(last.writer.records(), std::memory_order_release);

@@ -70,8 +70,9 @@ class Appender {
     none,  // not for other nodes' ranks, as its caller may go past the log
     full,  // as long as any can come
   };
-  // On return `*found` tells whether the last segment has room. It has none if nothing is logged any more, or
-  // if room can come only from ranks of other nodes, which may, in other threads, wait for this call.
+  // On return `*found` tells whether the last segment has room. It has none if nothing is logged any more.
+  // Nor has it any if room can come only from ranks of other nodes. These may, in other threads, wait for
+  // this call.
   Status make_room(Patience patience, bool* found) PMIO_REQUIRES(mutex);
 
   // For who appends a record itself, after make_room.

@@ -1,6 +1,6 @@
-// When the background thread drains an open file: if the log fills, if nobody has appended for a while, or
-// if something has been in the log for long. The last two do not hold for a file that is held back, so that
-// its stripes may become full. Threads: the background thread only, if nothing else is said.
+// When the background thread drains an open file. It does if the log fills, if nobody has appended for a
+// while, or if something has been in the log for long. The last two do not hold for a file that is held back,
+// so that its stripes may become full. Threads: the background thread only, if nothing else is said.
 #pragma once
 
 #include <atomic>

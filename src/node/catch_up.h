@@ -2,8 +2,8 @@
 // yet (docs/decisions/0026-a-close-that-does-not-wait.md). It begins at once, for nobody writes them any
 // more, and runs at a lower priority than the program. It makes no MPI call, and blocks all signals.
 //
-// When all are complete it touches as much of the log as the last of them wrote past it because the log was
-// cold: the next one of that kind finds it warm.
+// When all are complete it touches a part of the log: as much as the last of them wrote past it because it
+// was cold. The next one of that kind finds it warm.
 #pragma once
 
 #include <atomic>

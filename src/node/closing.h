@@ -1,5 +1,5 @@
-// The close of a file on this rank, and what becomes of it: released, at rest, or not complete yet because it
-// was closed by pmio_close=background (docs/decisions/0014-files-that-rest.md,
+// The close of a file on this rank, and what becomes of it. It is released, at rest, or not complete yet
+// because it was closed by pmio_close=background (docs/decisions/0014-files-that-rest.md,
 // 0026-a-close-that-does-not-wait.md).
 //
 // Threads: any.

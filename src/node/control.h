@@ -1,23 +1,21 @@
 // What the local processes of a job share about one open file, in a mapped file of the job's directory.
-// Volatile: it dies with the job. Recovery restores nothing by it, but where the machine has not been started
-// anew since, it tells recovery how much was acknowledged, so that damage is not taken for a torn tail.
+// Volatile: it dies with the job. Recovery restores nothing by it. But if the machine has not been started
+// anew since, it tells recovery how much was acknowledged. So damage is not taken for a torn tail.
 //
 // Who may touch what:
-//   RankCell::appended, logged_end, truncations, opens, the owner's fields of SegmentCell: only the rank
-//   itself, with release stores; so a
-//     write touches no cache line that another rank writes.
+//   RankCell::appended, logged_end, truncations, opens, the owner's fields of SegmentCell:
+//     only the rank itself, with release stores. So a write touches no cache line that another rank writes.
 //   SegmentCell::merged, FileControl::run_tables: the holder of index_mutex.
 //   SegmentCell::drained, the ledger: the holder of drain_mutex (and of index_mutex while storing).
 //   Round: claim_mutex. Lock order: drain_mutex, helping, index_mutex, claim_mutex;
 //     out of it by try_lock only.
-//   RankCell::helping: whoever writes windows of a round that another thread leads holds one of its rank's,
-//   from
-//     before it looks at the round until its last write is done. So a leader knows when nobody writes any
-//     more, whoever died.
+//   RankCell::helping: whoever writes windows of a round that another thread leads.
+//     It holds one of its rank's from before it looks at the round until its last write is done. So a leader
+//     knows when nobody writes any more, whoever died.
 //   horizon, stale: the holder of index_mutex.
-// What becomes visible in which order: an owner stores data and records, then `published`, then `appended`,
-// each with release; who reads one of these with acquire sees the records. A cell is attached by storing
-// `salt` last and detached under index_mutex after `floor` has been raised to its max_stamp.
+// What becomes visible in which order: an owner stores data and records, then `published`, then `appended`.
+// Both are stored with release. Whoever reads one of them with acquire sees the records. A cell is attached
+// by storing `salt` last. It is detached under index_mutex after `floor` has been raised to its max_stamp.
 #pragma once
 
 #include <pthread.h>
@@ -88,15 +86,15 @@ constexpr bool progress_later(uint64_t progress) { return (progress & 1) != 0; }
 // What different processes write lies on different cache lines.
 struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Padding)
   std::atomic<uint64_t> appended;  // records published since the control block was made
-  // End of the last byte of the file that has been logged, 0: none. What was in the target when it was cut
-  // does not count, for as many cuts as `truncations` says: where these are not all, what the rank has not
-  // drained yet has to be looked through (LoggedEnd::bytes).
+  // End of the last byte of the file that has been logged, 0: none. What was in the target when it was
+  // truncated does not count, for as many truncations as `truncations` says: if these are not all, what the
+  // rank has not drained yet has to be looked through (LoggedEnd::bytes).
   std::atomic<uint64_t> logged_end;
   std::atomic<uint32_t> attached;  // kAttached or kLags, 0: neither
   std::atomic<int32_t> process;    // pid, to see whether it lives
   std::atomic<uint32_t> cells;     // cells [0, cells) may be in use
-  // Where ranks are on several nodes: odd while it logs an independent write, from before it takes the stamp
-  // until the record is published; and collective write calls begun and finished.
+  // If ranks are on several nodes. logging: odd while it logs an independent write, from before it takes the
+  // stamp until the record is published. begun, completed: collective write calls.
   std::atomic<uint32_t> logging;
   std::atomic<uint64_t> begun;
   std::atomic<uint64_t> completed;
@@ -192,21 +190,23 @@ struct FileControl {
   // 1 from the moment that a round's records count as drained here until they do so on all nodes. Meanwhile
   // no segment may be reused, and who asks is told that they are not drained.
   std::atomic<uint32_t> closing;
-  // 1 once a handle that is handed on was about to write the target: it may do so during any round, which
+  // 1 once a handle that is handed on was about to write the target. It may do so during any round, which
   // must not read what lies between its own pieces and write it again.
   std::atomic<uint32_t> written_aside;
   LargeWrites large_writes;
   // Of the file, but for what has been logged or written through since; UINT64_MAX: only the file system
   // knows, and its clients may be behind each other.
   std::atomic<uint64_t> known_size;
-  // How often the target has been cut. On a cache line that is seldom written, for every write looks at it.
+  // How often the target has been truncated. On a cache line that is seldom written, for every write looks at
+  // it.
   alignas(64) std::atomic<uint64_t> truncations;
   std::atomic<uint32_t> log_is_lost;  // 1: some rank has found its names gone (node/lost_log.h)
-  // Where ranks are on several nodes. foreign_writes: how often another node has asked before it wrote past
-  // the log, or somebody has written without asking, or changed the size, or may have, at a sync; counted by
-  // whoever hears of it, who must not wait for those that make use of it: they may just be asking another
-  // node. foreign_leases: how often another node has asked before it logged independent writes. clock: of the
-  // stamps (log/call_stamp.h); raised by whoever hears of a later one.
+  // If ranks are on several nodes:
+  //   foreign_writes: how often another node has asked before it wrote past the log, or somebody has written
+  //     without asking, or changed the size. At a sync that may have happened, and counts, too. Whoever hears
+  //     of it counts it. It must not wait for those that make use of it, who may just be asking another node.
+  //   foreign_leases: how often another node has asked before it logged independent writes.
+  //   clock: of the stamps (log/call_stamp.h). Whoever hears of a later one raises it.
   alignas(64) WritesToSync writes_to_sync;
   Leases leases;
   std::atomic<uint64_t> foreign_writes;

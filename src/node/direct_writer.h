@@ -1,5 +1,5 @@
-// Writes that go to the file and not to the log: what a call has left when it finds no room in the log, and
-// independent writes of a file of several nodes that are better not logged.
+// Writes that go to the file and not to the log. That is what a call has left when it finds no room in the
+// log. And it is independent writes of a file of several nodes that are better not logged.
 //
 // Alone, they go behind all that is in the log. Of several nodes, they go behind what the other nodes have
 // there, and count as unsynced (node/writes_to_sync.h).

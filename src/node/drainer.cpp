@@ -112,7 +112,7 @@ Status Drainer::discard() {
   PMIO_TRY(lead(false));
   // What counts as drained now is not in the target: none of it may be served.
   RobustLock index_lock(control->index_mutex);
-  control->floor.store(newest_drained(*control), std::memory_order_release);
+  stop_serving_all(*control);
   control->truncations.fetch_add(1, std::memory_order_acq_rel);
   return {};
 }

@@ -1,13 +1,13 @@
 // Writes what the local ranks have logged of one file into the target, in rounds. A round takes all dirty
-// runs, walks the file in windows that end at stripe boundaries, server by server, and any process that wants
+// runs and walks the file in windows that end at stripe boundaries, server by server. Any process that wants
 // the round done helps: it claims windows until none is left. The leader (the holder of drain_mutex) then
 // makes the result known.
 //
 // A round that is broken off (error, death) has changed nothing but bytes of the target that it would write
-// again, and the next one begins when nobody writes for it any more: a late write would bring old bytes back.
+// again. The next one begins when nobody writes for it any more. A late write would bring old bytes back.
 //
-// Where somebody who is not of the job has written the file since the last round, and its file system tells
-// of it, no byte between those of the log is written any more. Threads: any.
+// Somebody who is not of the job may have written the file since the last round. If the file system tells of
+// it, no byte between those of the log is written any more. Threads: any.
 #pragma once
 
 #include <functional>
@@ -62,7 +62,7 @@ class Drainer {
   void end_large_write();
   // Counts as drained what the ledger says, where a leader has died while it did so.
   void count_last_round();
-  // Notes that the target has been cut: what was drained before does not count for the end of the file.
+  // Notes that the target has been truncated: what was drained before does not count for the end of the file.
   void note_truncation();
   // Where the log is lost (node/lost_log.h): on return all that is undrained can be read here, or a reason
   // why not. No lock is held but the file's append lock.

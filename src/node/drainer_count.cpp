@@ -9,8 +9,8 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   LedgerState state;
   state.target = parts_.identity;
   state.entries = marks;
-  if (const uint64_t cut = control->horizon.load(std::memory_order_relaxed); cut != UINT64_MAX)
-    state.cut = cut;
+  if (const uint64_t horizon = control->horizon.load(std::memory_order_relaxed); horizon != UINT64_MAX)
+    state.horizon = horizon;
   // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
   // recovery knows that it needs nothing from it.
   PMIO_TRY(parts_.ledger->update(state));
@@ -19,9 +19,9 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   control->ledger_updates.store(updates, std::memory_order_release);
   control->ledger_updates_inverted.store(~updates, std::memory_order_release);
   // These entries are in no run, so what they overwrote must not be served either.
-  uint64_t floor = control->floor.load(std::memory_order_relaxed);
-  for (const Entry& entry : leftover.entries) floor = std::max(floor, entry.stamp_ns);
-  control->floor.store(floor, std::memory_order_release);
+  uint64_t newest = 0;
+  for (const Entry& entry : leftover.entries) newest = std::max(newest, entry.stamp_ns);
+  stop_serving_upto(*control, newest);
   count_round_locked(marks);
   count(parts_.counters->merge_records, leftover.entries.size());
   control->drain_wanted.store(0, std::memory_order_relaxed);
@@ -34,6 +34,9 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
 void Drainer::count_round_locked(const std::vector<LedgerEntry>& marks) {
   FileControl* control = parts_.control;
   control->index_mutex.assert_held();
+  // The ledger before the cells.
+  PMIO_ASSERT(control->updates_counted.load(std::memory_order_relaxed) !=
+              control->ledger_updates.load(std::memory_order_relaxed));
   const auto for_each_cell = [&](const auto& visit) {
     for (const LedgerEntry& mark : marks) {
       RankCell& of_rank = control->cells[mark.rank];
@@ -64,7 +67,8 @@ void Drainer::count_round_locked(const std::vector<LedgerEntry>& marks) {
 }
 
 // Between two rounds a record counts as drained, and the target has or had it, or it will be written as a
-// whole. A round that went on meanwhile would have written some bytes before the cut and count them after it.
+// whole. A round that went on meanwhile would have written some bytes before the truncation and count them
+// after it.
 void Drainer::note_truncation() {
   const RobustLock lock(parts_.control->drain_mutex);
   count_last_round();

@@ -1,9 +1,9 @@
 // How a process leaves the log that ends without leaving its job: by exit without MPI_Finalize, by a signal,
 // by exec, by MPI_Abort (docs/decisions/0019-ends-of-programs.md).
 //
-// The work is the background thread's, or, where there is none, a new thread's: whoever ends may hold any
-// lock of pmio's or of the C library's, as a signal may have come anywhere. It only waits, as long as the
-// drain gets on, and kPatience longer: a file system that hangs must not hang the end.
+// The work is the background thread's, or a new thread's if there is none. Whoever ends may hold any lock of
+// pmio's or of the C library's, as a signal may have come anywhere. It only waits, as long as the drain gets
+// on, and kPatience longer: a file system that hangs must not hang the end.
 #pragma once
 
 #include <atomic>

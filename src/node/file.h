@@ -42,8 +42,8 @@ class File {
                 CallNumber call);
   // The hot path: contiguous both in memory and in the file.
   Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call);
-  // What this rank has appended is as durable on return as sync would make it: in the log, or in the target
-  // and synced if the log's medium outlives the node. Nothing is drained for it.
+  // What this rank has appended is as durable on return as sync would make it. It is in the log, or in the
+  // target and synced if the log's medium outlives the node. Nothing is drained for it.
   Status persist();
 
   // Reads up to bytes of the file cursor's stream into the memory cursor's; *got is short only at the end of

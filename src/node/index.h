@@ -4,7 +4,7 @@
 //
 // Until `index_bytes` the runs of a file lie in DRAM; beyond it the largest ones move to the log medium.
 // Threads: functions named *_locked need FileControl::index_mutex held by the caller, and check it; refresh
-// and find one thread of the process at a time; the others any.
+// and find are for one thread of the process at a time, the others for any.
 #pragma once
 
 #include <memory>
@@ -53,8 +53,8 @@ class FileIndex {
   // Removes the files of all runs: the last user is leaving.
   void remove_all_locked();
 
-  // The names of runs are gone: what they hold is taken from the segments again, as far as it is not
-  // drained, and from the target. drain_mutex held, too.
+  // The names of runs are gone. What they hold is taken from the segments again, as far as it is not drained,
+  // and from the target. drain_mutex held, too.
   void forget_runs_locked();
 
   // Records that are published and not in runs yet.

@@ -180,14 +180,14 @@ void FileIndex::tidy_locked() {
     // Nobody reads: drained runs are only kept as long as they cost nothing.
     const RunTable& table = run_table(*control_);
     uint32_t drained = 0;
-    uint64_t newest = control_->floor.load(std::memory_order_relaxed);
+    uint64_t newest = 0;
     for (uint32_t i = 0; i < table.count; i++) {
       if (!(table.runs[i].flags & kRunDrained)) continue;
       drained++;
       newest = std::max(newest, table.runs[i].max_stamp);
     }
     if (drained > kMaxRuns / 4) {
-      control_->floor.store(newest, std::memory_order_release);
+      stop_serving_upto(*control_, newest);
       remove_unserved_locked();
     }
   } else {

@@ -2,7 +2,7 @@
 // are open.
 //
 // Threads: any thread may call any function. A background thread, started with the first logged file,
-// prefaults segments and drains when the program is idle or the log fills; it makes no MPI call and blocks
+// prefaults segments. It drains when the program is idle or the log fills. It makes no MPI call and blocks
 // all signals.
 #pragma once
 
@@ -57,8 +57,8 @@ class Job {
   // As Membership's of the same names; the first one completes files that lag, if it has to.
   Status require_descriptors();
   Status reserve_descriptors(uint64_t more);
-  // The open file of that identity in this process or, if only other local ranks have it, attached now by
-  // path; nullptr if no rank of the job has it open. An error: some rank has, but it cannot be attached.
+  // The open file of that identity in this process. If only other local ranks have it, it is attached to now
+  // by path. nullptr: no rank of the job has it open. An error: some rank has, but it cannot be attached.
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
   // The open file to which the nodes have given this number; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);

@@ -1,10 +1,10 @@
-// Which windows of a file this node may write independently without asking the other nodes: they have been
+// Which windows of a file this node may write independently without asking the other nodes. They have been
 // asked since any of them last asked this one about the window (decision 0011). Each of them would, before it
 // wrote there too, and before it relied on what it knows of the window.
 //
 // In memory that the processes of the node share; zeroed memory is one without leases. Threads, processes:
 // any. Bounded: a window may lose its lease to another one, which costs a question. A lease says something to
-// a writer that has announced itself (RankCell::logging) before it looks: whoever gives leases up then waits
+// a writer that has announced itself (RankCell::logging) before it looks. Whoever gives leases up then waits
 // for those that were announced.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Copies of what a rank has logged and is in no file yet, where the log's files have lost their names: in
-// memory without a name, which the other ranks of the node open through the process that has made it
+// Copies of what a rank has logged and is in no file yet, if the log's files have lost their names. They are
+// in memory without a name. The other ranks of the node open it through the process that has made it
 // (/proc/<process>/fd). One such memory per process, with a place for each of its segments.
 //
 // Threads: LogCopies one at a time; FoundCopies any.

@@ -2,7 +2,7 @@
 // from the target.
 //
 // A read takes no lock that a writer needs. It notes the count of evictions and the floor, copies, and looks
-// again: if a segment was given back meanwhile, what was copied may be another generation's, and the read is
+// again. If a segment was given back meanwhile, what was copied may be another generation's. Then the read is
 // repeated.
 //
 // Threads: any; one reads at a time. Scratch memory per thread would be kept for ever.

@@ -20,8 +20,8 @@ class LoggedEnd {
 
   // Of this rank: bytes up to `end` have been published, or written past the log.
   void raise(uint64_t end) PMIO_EXCLUDES(mutex_);
-  // As RankCell::logged_end says; 0: the rank has logged nothing since the file was cut, as far as it knows.
-  // Over all local ranks it is never more than bytes().
+  // As RankCell::logged_end says; 0: the rank has logged nothing since the file was truncated, as far as it
+  // knows. Over all local ranks it is never more than bytes().
   uint64_t noted(uint32_t rank) const;
   uint64_t noted() const;
   // Over all local ranks, with a look at the logs where that is needed. What is drained meanwhile is missing:

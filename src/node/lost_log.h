@@ -3,9 +3,9 @@
 //
 // Whoever misses a name, or looks at rare moments, finds out by the file `alive`. From then on its process
 // logs nothing more (Membership::go_past_log), and tells the other ranks of each file that it has open
-// (FileControl::log_is_lost). A rank gives up its log of a file: its last segment takes nothing more, and
-// what others may not be able to map any more it copies to where they can (node/log_copies.h). Whoever
-// drains waits until it reaches all that is undrained, by a mapping or a copy.
+// (FileControl::log_is_lost). A rank gives up its log of a file: its last segment takes nothing more. What
+// others may not be able to map any more it copies to where they can (node/log_copies.h). Whoever drains
+// waits until it reaches all that is undrained, by a mapping or a copy.
 //
 // Threads: any.
 #pragma once

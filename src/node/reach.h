@@ -86,7 +86,7 @@ class Reach {
   // Somebody has written the target behind the log's back.
   virtual void note_foreign_write() = 0;
   virtual void forget_elsewhere() = 0;
-  // The target has been cut.
+  // The target has been truncated.
   virtual void note_truncation() = 0;
   virtual void truncated_elsewhere() = 0;
   // Nothing that was logged so far will be drained or replayed. Durable on return.

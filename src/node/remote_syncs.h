@@ -1,5 +1,5 @@
 // What other nodes have synced of what they had written past their logs, as far as anybody on this node has
-// been told: whoever is told of more counts a change, so that all ranks of the node read the file anew.
+// been told. Whoever is told of more counts a change. Then all ranks of the node read the file anew.
 //
 // In memory that the processes of the node share; zeroed memory is one where nobody has been told anything.
 // Threads, processes: any. Order: a change is counted before a node's count is taken for known, so that who

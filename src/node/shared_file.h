@@ -1,5 +1,5 @@
-// What the processes of a node share of a file, as this process has it: the control block, this rank's cell
-// in it, the ledger, the mark, the index, the drain, and the file itself.
+// What the processes of a node share of a file, as this process has it. That is the control block, this
+// rank's cell in it, the ledger, the mark, the index, the drain, and the file itself.
 //
 // Threads: any, as each member says.
 #pragma once

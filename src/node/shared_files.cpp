@@ -91,13 +91,13 @@ Result<std::unique_ptr<Region>> SharedFiles::control_of(const SharedFile& file, 
   return Status(Code::invalid, "'" + name + "' was of another file");
 }
 
-// The segments that it tells of are gone, or are told apart by their salts. A cut is of calls that were
+// The segments that it tells of are gone, or are told apart by their salts. A horizon is of calls that were
 // counted from another beginning: recovery on other nodes would take what they log now for drained.
 static Status begin_ledger(Ledger& ledger, const FileIdentity& identity) {
   LedgerState state = ledger.read();
   const bool same = same_file(state.target, identity);
-  if (state.round == 0 || (same && !state.cut)) return {};
-  state.cut.reset();
+  if (state.round == 0 || (same && !state.horizon)) return {};
+  state.horizon.reset();
   state.target = identity;
   if (!same) state.flags = 0;
   return ledger.update(state);

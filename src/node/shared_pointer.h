@@ -1,9 +1,9 @@
-// The shared file pointer of one handle, kept where all ranks of the node can reach it without a message: in
-// a small file of the job's directory, which the first rank to need it creates.
+// The shared file pointer of one handle, kept where all ranks of the node can reach it without a message. It
+// is in a small file of the job's directory, which the first rank to need it creates.
 //
 // MPI_File_set_view resets the pointer, but must not wait for other ranks. So each call names its epoch: how
 // many set_views the rank has done on the handle, the same number on all ranks. Whoever comes first with a
-// new epoch starts its value; the values of the last few epochs stay, for ranks that have not come to the
+// new epoch starts its value. The values of the last few epochs stay, for ranks that have not come to the
 // set_view yet.
 //
 // Survives the death of a rank at any point: the lock is the kernel's, on the open file. Threads: any.

@@ -1,9 +1,9 @@
-// What the processes of a job share about a file, kept when nobody has the file open any more, for the next
-// one: to make, map and remove it again for each of many small files costs more than the files.
+// What the processes of a job share about a file, kept for the next file when nobody has this one open any
+// more. To make, map and remove it again for each of many small files costs more than the files.
 //
-// It stays under the name of the file that it was of, complete, and FileControl::spare says so; each process
+// It stays under the name of the file that it was of, complete, and FileControl::spare says so. Each process
 // that has had that file open keeps its mappings. Whoever opens the next file gives it that one's name
-// (Job::Impl::recycle), and the others that come to the same file know it by what it says.
+// (Job::Impl::recycle). The others that come to the same file know it by what it says.
 //
 // Threads: any.
 #pragma once

@@ -1,5 +1,5 @@
-// Whatever changes a logged file's target but a drain: what others have written, and the calls of a program
-// that make it longer, cut it, or delete it. What the logs serve and know of the file follows.
+// Whatever changes a logged file's target but a drain. That is what others have written, and the calls of a
+// program that make it longer, truncate it, or delete it. What the logs serve and know of the file follows.
 //
 // Threads: any.
 #pragma once
@@ -24,12 +24,13 @@ class TargetChanges {
   void forget_here();
   // From all ranks, none of which is writing: the size is this.
   void set_known_size(uint64_t bytes);
-  // From one rank, after a drain: room for the file's first bytes, none of which is changed, as long as
-  // nobody writes beyond known_end (TargetFile::grow); if the file system cannot make it, the file is made as
+  // From one rank, after a drain: room for the file's first bytes. None of them is changed, as long as nobody
+  // writes beyond known_end (TargetFile::grow). If the file system cannot make room, the file is made as
   // long. Seen by the other nodes on return.
   Status make_room(uint64_t bytes, uint64_t known_end);
-  // The target has been cut, after a drain: the end of the file is the target's, or that of what is still to
-  // be drained, of calls that came in between. `here`: from all ranks. Else the other nodes are told.
+  // The target has been truncated, after a drain. The end of the file is the target's, or the end of what
+  // calls in between have logged and is still to be drained. `here`: from all ranks. Else the other nodes are
+  // told.
   void truncated_here();
   void truncated();
   // Deleted: nothing logged so far will be drained or replayed. Durable on return.

@@ -1,5 +1,5 @@
-// What the ranks of this node have written past the log, into a file that ranks on other nodes have open too,
-// and what of it another node's client of the file system may not see yet: it is synced when another node
+// What the ranks of this node have written past the log, into a file that ranks on other nodes have open too.
+// And what of it another node's client of the file system may not see yet. It is synced when another node
 // asks for it (decision 0011), rather than after every write.
 //
 // In memory that the processes of the node share; zeroed memory and init make one. Threads, processes: any.
@@ -23,15 +23,15 @@ class WritesToSync {
 
   void init();
 
-  // Around a write of the ranges, before it asks the other nodes: who finds no write going on, and then no
-  // range, knows that no write that was begun before has left anything unsynced.
+  // Around a write of the ranges, before it asks the other nodes. Whoever finds no write going on, and then
+  // no range, knows this: no write that was begun before has left anything unsynced.
   void begin_write() { writing_.fetch_add(1, std::memory_order_seq_cst); }
   // Whether it has succeeded or not. Syncs where there is no room.
   Status end_write(std::span<const Vector> ranges, TargetFile& target);
   bool writing() const { return writing_.load(std::memory_order_seq_cst) != 0; }
 
   // 0: none. Else a number that grows with each range that is synced, and from one that was made earlier to
-  // one made later: the other nodes may outlive it.
+  // one made later. The other nodes may outlive it.
   uint64_t synced() const {
     const uint64_t first = first_.load(std::memory_order_seq_cst);
     return first == made_ns_ ? 0 : first;

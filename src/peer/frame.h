@@ -8,8 +8,8 @@
 //                              <-   response(errno; payload)          and so on, one request at a time
 //
 // Each side shows one half of the job's token. Nothing is encrypted: whoever can read the job's network can
-// read the token. All integers are little-endian. A header is valid iff magic matches, type is the one that
-// is due, and length is at most what the reader allows at that point.
+// read the token. All integers are little-endian. A header is valid iff magic matches and type is the one
+// that is due. Its length must be at most what the reader allows at that point.
 #pragma once
 
 #include <bit>

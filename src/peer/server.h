@@ -2,7 +2,7 @@
 //
 // No peer can hold up another. Sockets never block the thread, and a hello must come within kHelloSeconds.
 // While a frame is on its way, in either direction, seconds with less than kSlowBytes may not outnumber the
-// others by more than kFrameSeconds; a slower peer is disconnected. Seconds in which this process was stopped
+// others by more than kFrameSeconds. A slower peer is disconnected. Seconds in which this process was stopped
 // do not count.
 //
 // Memory: requests larger than kSmallPayload take kMaxBuffered together, until they are answered (and a
@@ -46,7 +46,7 @@ class PeerReply {
   ~PeerReply();
   // error: 0, or an errno; with an errno the payload is a text for people, of at most kMaxErrorText bytes.
   // What the socket does not take at once is copied. If kMaxBuffered of answers wait already, a large payload
-  // waits here until slow peers have taken theirs or are disconnected: so hold no lock that the handler
+  // waits here until slow peers have taken theirs or are disconnected. So hold no lock that the handler
   // takes. Inside the handler, which must not wait, it becomes ENOBUFS. More than kMaxPayload becomes
   // EMSGSIZE.
   void send(int error, std::span<const std::byte> payload);

@@ -1,4 +1,4 @@
-// The consistent cut of a file: the last collective write call that all ranks have finished, and what of the
+// The consistent cut of a file: the last collective write call that all ranks have finished. And what of the
 // log, and of the file, lies behind it.
 //
 // Every open of a file (MPI_File_open) has a cut of its own, because every handle counts its calls from 1.

@@ -3,7 +3,7 @@
 // Three things tell it. A record tells how many records before it had been fenced. A seal tells it of all
 // records. The control block of the file (node/control.h) tells exactly what had been published, as long as
 // the machine has not been started anew. After a power failure nothing tells it of the last call in an open
-// segment: there a rotten record looks like one that never got there as a whole. docs/recovery.md says so.
+// segment. There a rotten record looks like one that never got there as a whole. docs/recovery.md says so.
 //
 // Trusts nothing. Threads: values.
 #pragma once

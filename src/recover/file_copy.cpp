@@ -28,7 +28,7 @@ Status copy_data(TargetFile& from, TargetFile& to, uint64_t begin, uint64_t end,
   while (begin < end) {
     uint64_t got = 0;
     PMIO_TRY(from.read(begin, memory.data(), std::min<uint64_t>(memory.size(), end - begin), &got));
-    if (got == 0) return {};  // somebody has cut it meanwhile
+    if (got == 0) return {};  // somebody has truncated it meanwhile
     PMIO_TRY(to.write(begin, memory.data(), got));
     begin += got;
   }

@@ -2,10 +2,10 @@
 // them see (docs/format.md, "recovery journal"). It is held under an exclusive lock from open to the end, so
 // that the nodes come one by one. When the last of them has finished, it goes.
 //
-// The first recovery sets the base: its last finished cut (LedgerState::cut). Earlier records are in the
-// file. Claims say which bytes a node has brought in, and their stamps. The journal trusts nothing: whatever
-// follows the first chunk that does not validate is overwritten. The recovery that wrote it writes it again,
-// because a log is not marked before its claims are durable. Threads: one.
+// The first recovery sets the base: the horizon of its last finished round (LedgerState::horizon). Earlier
+// records are in the file. Claims say which bytes a node has brought in, and their stamps. The journal trusts
+// nothing: whatever follows the first chunk that does not validate is overwritten. The recovery that wrote it
+// writes it again, because a log is not marked before its claims are durable. Threads: one.
 #pragma once
 
 #include <cstdint>

@@ -75,8 +75,8 @@ void apply_ledgers(const Ledgers& ledgers, FileInfo* file) {
     round = std::max(round, state.round);
     if ((state.flags & kDiscarded) != 0) file->discarded = true;
     if ((state.flags & kRecovered) != 0) file->recovered = true;
-    file->cut_finished = std::max(file->cut_finished, state.cut.value_or(0));
-    if (state.cut) file->of_nodes = true;
+    file->ledger_horizon = std::max(file->ledger_horizon, state.horizon.value_or(0));
+    if (state.horizon) file->of_nodes = true;
   }
   for (SegmentInfo& segment : file->segments)
     segment.drained = drained_of(ledgers, file->target, segment.rank, segment.slot, segment.salt);

@@ -13,7 +13,8 @@
 // If the ranks of a file were on several nodes, only this node's log is replayed (spanning.h).
 //
 // A job that runs is left alone. A file is only written if it is still the recorded one (device, inode and,
-// if known, birth time), and as its job left it (size and time of modification), or if force is given.
+// if known, birth time). And it must be as its job left it (size and time of modification), or force is
+// given.
 //
 // Threads and processes: any number may call; one at a time works (directory.h), and the others wait.
 #pragma once
@@ -126,12 +127,12 @@ struct RecoverReport {
 // An error concerns the directory as a whole. What went wrong with a file is in that file's outcome.
 Result<RecoverReport> recover(const RecoverOptions& options);
 
-// Before a file is opened for logging: replays what dead jobs left for it, so that no later recovery can
-// write older bytes over newer ones. identity: of the file; path: one that leads to it; own_job: the
-// caller's, not looked at. Quick where nothing is pending (one short read per segment of other jobs). Not ok:
-// something is pending and could not be brought in; a write to the file now may be overwritten by a later
-// recovery. The message says what to do. running, if given: a line for the user about each job that still
-// runs and has bytes of the file in its log: nobody else sees these before it drains them.
+// Before a file is opened for logging: replays what dead jobs left for it. So no later recovery can write
+// older bytes over newer ones. identity: of the file; path: one that leads to it; own_job: the caller's, not
+// looked at. Quick where nothing is pending (one short read per segment of other jobs). Not ok: something is
+// pending and could not be brought in; a write to the file now may be overwritten by a later recovery. The
+// message says what to do. running, if given: a line for the user about each job that still runs and has
+// bytes of the file in its log. Nobody else sees these before it drains them.
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
                        uint64_t own_job, std::vector<std::string>* running = nullptr);
 // Whether there may be anything for recover_pending to look at.

@@ -47,7 +47,7 @@ Status mark_drained(const LogDirectory& job, const FileInfo& file, const MediumO
   state.target = file.target;
   if (file.nodes) {
     state.flags = kRecovered;
-    state.cut = file.cut_finished;
+    state.horizon = file.ledger_horizon;
   }
   for (const SegmentInfo& segment : file.segments) {
     state.entries.push_back({segment.rank, segment.slot, segment.salt, segment.records});
@@ -142,7 +142,7 @@ class Recovery {
     if (options_.dry_run) return {};
     const std::string name = Journal::path_of((*target)->path(), job, file_.target.inode);
     // A node with nothing to bring in says so, too: each has to say that it is done, for another may wait.
-    const auto base = file_.recovered ? std::nullopt : std::optional(file_.cut_finished);
+    const auto base = file_.recovered ? std::nullopt : std::optional(file_.ledger_horizon);
     auto journal = Journal::open(name, *file_.nodes, base);
     if (!journal.ok()) return journal.status();
     if (!journal->has_value()) return {};

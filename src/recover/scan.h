@@ -78,12 +78,12 @@ struct FileInfo {
   std::vector<ControlEvidence::Open> control_opens;
   // If the ranks of the file were on several nodes, and this log is one node's:
   std::optional<NodePlace> nodes;
-  bool of_nodes = false;      // there is such a note, or was one
-  uint64_t cut_finished = 0;  // LedgerState::cut
-  bool round_ended = false;   // all nodes are known to have finished the round of that cut
-  bool recovered = false;     // an earlier recovery has brought all in, and was then interrupted
-  bool ledger_exact = false;  // the file has no more of the log than the ledger tells (log/target_mark.h)
-  Cut cut;                    // of a running job, only how far it has come
+  bool of_nodes = false;        // there is such a note, or was one
+  uint64_t ledger_horizon = 0;  // LedgerState::horizon
+  bool round_ended = false;     // all nodes are known to have finished that round
+  bool recovered = false;       // an earlier recovery has brought all in, and was then interrupted
+  bool ledger_exact = false;    // the file has no more of the log than the ledger tells (log/target_mark.h)
+  Cut cut;                      // of a running job, only how far it has come
 
   uint64_t records() const;
   uint64_t undrained_records() const;

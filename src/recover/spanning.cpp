@@ -23,16 +23,16 @@ bool can_be_read(const SegmentInfo& segment, uint32_t from, uint32_t to) {
 
 bool needs_journal(const FileInfo& file) {
   if (file.recovered) return false;
-  return file.undrained_records() > 0 || (!file.round_ended && file.cut_finished > 0);
+  return file.undrained_records() > 0 || (!file.round_ended && file.ledger_horizon > 0);
 }
 
 Status count_from(uint64_t base, FileInfo* file) {
   for (SegmentInfo& segment : file->segments) {
     const uint32_t before = segment.drained;
-    if (file->cut_finished < base) {
+    if (file->ledger_horizon < base) {
       // Of the base's own stamp a part may be in the file: no matter, nothing later is.
       segment.drained = std::max(before, earlier(segment, base));
-    } else if (file->cut_finished > base) {
+    } else if (file->ledger_horizon > base) {
       segment.drained = std::min(before, earlier(segment, base + 1));
       if (!can_be_read(segment, segment.drained, before))
         return {Code::corrupt,

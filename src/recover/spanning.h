@@ -2,9 +2,9 @@
 //
 // Each node is recovered by itself, in any order. Stamps (log/call_stamp.h) compare across nodes, and the
 // journal (journal.h) tells what others have brought in. When the job died, some nodes may have finished a
-// round that others had not. The first node to be recovered decides where all begin: at its own last finished
-// cut, before which all is in the file. Nodes that had finished one round more still have what they drained
-// in it, and replay it again.
+// round that others had not. The first node to be recovered decides where all begin. That is the horizon of
+// its own last finished round, before which all is in the file. Nodes that had finished one round more still
+// have what they drained in it, and replay it again.
 #pragma once
 
 #include <vector>

@@ -23,10 +23,9 @@ Result<std::unique_ptr<TargetFile>> find_target(const FileInfo& file, const std:
 // tells.
 bool is_gone(const FileInfo& file, const std::vector<std::string>& paths);
 
-// If somebody has changed the file since its job last wrote it: what it was like and what it is like now, in
-// words; else nothing. The job's mark tells it (log/target_mark.h). For a file of several nodes the times
-// tell it at which job and recoveries were last seen (log/last_seen.h). An error: the file cannot be looked
-// at.
+// What it was like and what it is like now, in words, if somebody has changed the file since its job last
+// wrote it. The job's mark tells it (log/target_mark.h). For a file of several nodes the times tell it at
+// which job and recoveries were last seen (log/last_seen.h). An error: the file cannot be looked at.
 Result<std::optional<std::string>> changed_by_others(const LogDirectory& job, const FileInfo& file,
                                                      const std::vector<std::string>& paths);
 // Has the mark say that the file is being written, before recovery writes it: else a repetition would take

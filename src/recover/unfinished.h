@@ -10,7 +10,7 @@
 namespace pmio {
 
 // Adds them to the report, without those that it has already. give_up: ends those of which the report keeps
-// nothing: what the other nodes' logs held is lost. If the file or its directory cannot be looked at, there
+// nothing. What the other nodes' logs held is lost. If the file or its directory cannot be looked at, there
 // are none.
 Status find_unfinished(const std::string& path, bool give_up, RecoverReport* report);
 

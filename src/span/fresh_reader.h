@@ -1,9 +1,9 @@
 // Reads a file that other nodes write too, past what this node's kernel has cached of it.
 //
-// Where the file system runs in user space the pages are neither looked at nor filled (O_DIRECT): to drop
-// them first is not enough, as the kernel keeps those that somebody just looks at or writes. Elsewhere they
-// are dropped before each read. What small reads that follow each other will want next is read along with
-// them; nothing is given twice.
+// If the file system runs in user space, the pages are neither looked at nor filled (O_DIRECT). To drop them
+// first is not enough, as the kernel keeps those that somebody just looks at or writes. Elsewhere they are
+// dropped before each read. What small reads that follow each other will want next is read along with them;
+// nothing is given twice.
 //
 // Threads: one at a time. Errors: as of pread(2).
 #pragma once

@@ -3,8 +3,8 @@
 //
 // Files are named by a number that all ranks of an open have agreed on. `calls`: collective write calls on
 // the file that the asking rank has finished. What a rank may have learnt of was written in one of these, or
-// independently by a rank that had finished no more: collective calls may wait for all ranks, so that no
-// correct program is told of anything later. Threads: any. All may fail with io where a node is gone.
+// independently by a rank that had finished no more. Collective calls may wait for all ranks, so no correct
+// program is told of anything later. Threads: any. All may fail with io where a node is gone.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class Neighbours {
   virtual Status drain(uint64_t file, uint64_t calls, bool all) = 0;
   // No node serves drained bytes of the file from its log any more, or knows its size.
   virtual Status forget(uint64_t file) = 0;
-  // The file is cut: where all is drained, no node takes what it has logged for the file's end any more.
+  // The file is truncated: if all is drained, no node takes what it has logged for the file's end any more.
   virtual Status truncated(uint64_t file) = 0;
   // Nothing that any node has logged so far will be drained or replayed.
   virtual Status discard(uint64_t file) = 0;

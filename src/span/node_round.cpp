@@ -193,7 +193,7 @@ Status NodeRound::stop_serving(std::span<const Foreign> foreign) {
   return {};
 }
 
-// Where the target was cut during the round, only the file system knows what of it has been cut off. Ranks
+// If the target was truncated during the round, only the file system knows how much of it is left. Ranks
 // that have written since have taken the round's records for what is still to come.
 void NodeRound::note_truncation() {
   FileControl& control = *file_->parts().shared.control;

@@ -1,13 +1,14 @@
 // This node's part in a round that drains a file whose ranks are on several nodes (decision 0011).
 //
 // The file is taken in windows of kWindowBytes. A window in which the pieces of the nodes do not mix is
-// written by each for itself; any other by one node, its owner, which fetches the pieces of the others and
-// lets the newest win. All records with a stamp up to the horizon take part, on all nodes, and none beyond
-// it. So every byte of the file is written once per round, in the order of the stamps across rounds.
+// written by each for itself. Any other is written by one node, its owner. That fetches the pieces of the
+// others and lets the newest win. All records with a stamp up to the horizon take part, on all nodes, and
+// none beyond it. So every byte of the file is written once per round, in the order of the stamps across
+// rounds.
 //
 // A round that is not finished has changed nothing but bytes of the target that will be written again.
-// Threads: begin, finish and the destructor on one thread, which holds the file's drain_mutex all the while;
-// the others on any, from begin to finish, each with a Stream of its own.
+// Threads: begin, finish and the destructor on one thread, which holds the file's drain_mutex all the while.
+// The others are called on any, from begin to finish, each with a Stream of its own.
 #pragma once
 
 #include <memory>
@@ -57,7 +58,7 @@ class NodeRound {
   // All that this round wrote is sent on to the file system, and on its storage.
   Status sync();
 
-  // Others have written in the window: drained bytes of this node are not served there any more if `mixed`,
+  // Others have written in the window. Drained bytes of this node are not served there any more if `mixed`,
   // or if it had any before this round.
   struct Foreign {
     uint64_t window = 0;

@@ -1,8 +1,8 @@
-// How a rank reads the target of a file: whether its reads are better served from stretches that the ranks of
+// How a rank reads the target of a file. Perhaps its reads are better served from stretches that the ranks of
 // its node read for each other (span/shared_reads.h).
 //
-// That is tried where small reads go forward, with gaps between them, and given up for a while where the rank
-// has to read nearly each stretch itself and uses little of it. Threads: one at a time.
+// That is tried if small reads go forward, with gaps between them. It is given up for a while if the rank has
+// to read nearly each stretch itself and uses little of it. Threads: one at a time.
 #pragma once
 
 #include <cstdint>

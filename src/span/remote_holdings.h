@@ -1,11 +1,11 @@
-// What the other nodes hold undrained of a file, some windows at a time: so that reading many small pieces
-// costs a question per window instead of one per piece, and less where windows are read one after the other.
+// What the other nodes hold undrained of a file, some windows at a time. So reading many small pieces costs a
+// question per window instead of one per piece. It costs less if windows are read one after the other.
 //
 // Invariant: what is kept was true of collective write calls up to calls_, when all ranks had finished these.
-// Nothing of such calls is logged any more, so that it can only become less: where no piece is known, there
-// is none; and what the others had written past their logs was synced. Whoever drains or changes the file's
-// size clears it, and so does another node's question before it writes past its log or logs an independent
-// write. Threads: any.
+// Nothing of such calls is logged any more, so it can only become less. If no piece is known, there is none.
+// And what the others had written past their logs was synced. Whoever drains or changes the file's size
+// clears it. So does another node's question before it writes past its log or logs an independent write.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ void Spanning::lay_down() {
 void Spanning::take_up(std::unique_ptr<TargetFile> opened) {
   file_.target->take_up(std::move(opened));
   woken_ = true;
-  // It may have been cut. All ranks are in the open, and nobody has logged anything since the close.
+  // It may have been truncated. All ranks are in the open, and nobody has logged anything since the close.
   file_.control->truncations.fetch_add(1, std::memory_order_acq_rel);
   file_.control->known_size.store(UINT64_MAX, std::memory_order_release);
   file_.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);

@@ -1,9 +1,9 @@
-// Stretches of a file that the ranks of a node have read for each other: a request for each small read costs
-// more than its bytes, and what lies between the reads of one rank is often what the others read.
+// Stretches of a file that the ranks of a node have read for each other. A request for each small read costs
+// more than its bytes. And what lies between the reads of one rank is often what the others read.
 //
-// In memory that the processes of the node share; init makes it from zeroed memory. Who is given bytes of a
-// stretch finds the counts of an Epoch as they were before these bytes were read from the file: nothing that
-// these count has been written since. For what they do not count there are since_ns and kMostAgeNs.
+// In memory that the processes of the node share; init makes it from zeroed memory. A rank that is given
+// bytes of a stretch finds the counts of an Epoch as they were before the file was read. Nothing that they
+// count has been written since. For what they do not count there are since_ns and kMostAgeNs.
 //
 // Threads: one at a time for each object. Processes: any; they wait for one that reads a stretch from the
 // file, and for nothing else. If it dies, the next one reads it.
@@ -43,7 +43,7 @@ class SharedReads {
     Epoch epoch;
     uint64_t since_ns = 0;
   };
-  // *got: short at the end of the file as it was, or if all stretches are just being used; then the rest is
+  // *got: short at the end of the file as it was, or if all stretches are just being used. Then the rest is
   // to be read from the file. *fetches: from the file.
   Status read(const Reader& reader, uint64_t offset, std::byte* to, uint64_t bytes, const Fetch& fetch,
               uint64_t* got, uint32_t* fetches);

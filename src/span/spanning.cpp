@@ -36,7 +36,7 @@ CallStamp Spanning::horizon() const { return file_.control->horizon.load(std::me
 
 CallStamp Spanning::finished_horizon() const {
   const RobustLock lock(file_.control->drain_mutex);
-  return file_.ledger.read().cut.value_or(0);
+  return file_.ledger.read().horizon.value_or(0);
 }
 
 // A node whose ranks had all closed the file begins anew; the others are not at their beginning. It holds
@@ -50,9 +50,9 @@ Status Spanning::raise_horizon(CallStamp horizon, CallStamp finished) {
   const RobustLock lock(control.drain_mutex);
   if (control.horizon.load(std::memory_order_relaxed) == 0) {
     LedgerState state = file_.ledger.read();
-    if (state.cut.value_or(0) < finished || state.round == 0) {
+    if (state.horizon.value_or(0) < finished || state.round == 0) {
       state.target = file_.identity;
-      state.cut = finished;
+      state.horizon = finished;
       PMIO_TRY(file_.ledger.update(state));
     }
   }

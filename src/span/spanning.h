@@ -1,8 +1,8 @@
-// The reach of a file whose ranks are on several nodes: what it asks of the other nodes, and what they ask of
-// this one (decision 0011).
+// The reach of a file whose ranks are on several nodes: its questions to the other nodes, and theirs to this
+// one (decision 0011).
 //
-// Nobody reads or writes a byte of the file itself before what another node has logged of it has been
-// drained, and what another node has written past its log has been synced.
+// Nobody reads or writes a byte of the file itself before two things. What another node has logged of it has
+// been drained, and what another node has written past its log has been synced.
 //
 // Threads: any.
 #pragma once
@@ -56,13 +56,13 @@ class Spanning : public Reach {
 
   // Around each collective write call, also if this rank fails in it: its number is the stamp of its records.
   // Another thread's call waits for the end of this one. may_wait: by its definition it may wait for all
-  // ranks to begin it, so that no rank learns of what comes behind it before it has begun it too.
-  // The analysis does not see that they come in pairs (LogEngine::Turn).
+  // ranks to begin it. So no rank learns of what comes behind it before it has begun it too. The analysis
+  // does not see that they come in pairs (LogEngine::Turn).
   void begin_call(bool may_wait = true) PMIO_NO_THREAD_SAFETY_ANALYSIS;
   void end_call() PMIO_NO_THREAD_SAFETY_ANALYSIS;
-  // An independent write: logged as by append, after the other nodes have been asked if that is not known to
-  // be needless; or straight to the file, if they want the same windows or the log has no room. On return it
-  // is seen by all, and as durable as what is logged.
+  // An independent write. It is logged as by append, after the other nodes have been asked if that is not
+  // known to be needless. Or it goes straight to the file, if they want the same windows or the log has no
+  // room. On return it is seen by all, and as durable as what is logged.
   Status write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
                            uint64_t bytes, CallNumber call);
   // Whether independent writes have just used up the last stamp, on this node: all later ones go to the file.

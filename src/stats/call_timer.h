@@ -1,10 +1,10 @@
 // How long the calls of one kind took together, without a look at the clock in each.
 //
-// The first calls are timed, and so are large calls and those that are said to be slow: a new segment,
-// waiting for room, a read from the file. The others only copy a little. Of these so many are timed that the
-// looks at the clock cost a few percent. A call is chosen in proportion to its expected cost, and the rest
-// count as equally fast, relative to that. A sample that took very long, for example because the thread was
-// not running, counts for itself alone.
+// The first calls are timed. So are large calls and those that are said to be slow: a new segment, waiting
+// for room, a read from the file. The others only copy a little. Of these so many are timed that the looks at
+// the clock cost a few percent. A call is chosen in proportion to its expected cost, and the rest count as
+// equally fast, relative to that. A sample that took very long, for example because the thread was not
+// running, counts for itself alone.
 //
 // Threads: one at a time. The fast path is a subtraction and a branch.
 #pragma once

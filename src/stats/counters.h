@@ -1,8 +1,8 @@
 // What a process counts, and how long its phases took: plain data and relaxed atomics, because counting must
 // not cost. Time-to-log and time-to-file are always told apart. Time-to-log is append_ns, of which
-// append_wait_ns waits for room, direct_ns past the log, and late_open_ns: a file that was undecided is
-// opened to be logged inside of a later call. Time-to-file is these, sync_ns and close_ns; drain_ns runs
-// beside them. append_ns and read_ns come from call_timer.h.
+// append_wait_ns waits for room, direct_ns past the log, and late_open_ns. The last is for a file that was
+// undecided and is opened to be logged inside of a later call. Time-to-file is these, sync_ns and close_ns;
+// drain_ns runs beside them. append_ns and read_ns come from call_timer.h.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
-// Which files were opened through MPI-IO, and why some of them were not logged: of a process while it runs,
-// and of all ranks together for the report at the end.
+// Which files were opened through MPI-IO, and why some of them were not logged. There is a list of a process
+// while it runs, and one of all ranks together for the report at the end.
 //
-// A file that was logged and then handed on counts as not logged. kMost names are kept; the others are
+// A file that was logged and then handed on counts as not logged. kMost names are kept. The others are
 // counted, as often as they were opened. Threads: any for add; one at a time for the rest.
 #pragma once
 

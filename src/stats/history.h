@@ -22,8 +22,8 @@ namespace pmio {
   X(log_bytes) X(written_bytes) X(read_bytes) X(wait_ns) X(exchange_ns) X(file_ns) X(drain_ns) X(open_close_ns)
 // clang-format on
 
-// Since MPI_Init: to the log; to and from the files by system calls, with the time of these; waiting for room
-// in the log or for other ranks.
+// Since MPI_Init: to the log; to and from the files by system calls, with the time of these. And waiting for
+// room in the log or for other ranks.
 struct HistoryNumbers {
 #define PMIO_DECLARE(name) uint64_t name = 0;
   PMIO_HISTORY(PMIO_DECLARE)

@@ -3,8 +3,8 @@
 //
 //   PE=00005  WCreC=00001  off=0101783616  len=0008478000  myfile
 //
-// PE is the rank, then what it is and its number on that rank, from 0: WCreC and RCreC are collective writes
-// and reads, with the place of their first byte and what is asked for; W_rec and R_rec are system calls. Each
+// PE is the rank, then what it is and its number on that rank, from 0. WCreC and RCreC are collective writes
+// and reads, with the place of their first byte and what is asked for. W_rec and R_rec are system calls. Each
 // line is one write(2) of at most PIPE_BUF bytes, so lines of several ranks never mix. Threads: any.
 #pragma once
 

@@ -21,10 +21,10 @@ struct FileView {
   std::string datarep = "native";
 
   // Errors: invalid: a negative displacement, or a filetype that is not made of etypes. unsupported: pmio
-  // must hand the calls on to the MPI below, because of a data representation other than native, a type that
-  // cannot be flattened, an etype without bytes, or a filetype whose bytes overlap or do not ascend. If the
-  // tiles of a filetype overlap (HDF5 builds such for one use of it), the view is the first tile. It is cheap
-  // for types that were seen before.
+  // must hand the calls on to the MPI below. The representation is not native, or a type cannot be flattened.
+  // Or the etype has no bytes, or bytes of the filetype overlap or do not ascend. If the tiles of a filetype
+  // overlap (HDF5 builds such for one use of it), the view is the first tile. It is cheap for types that were
+  // seen before.
   static Result<FileView> make(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype,
                                const std::string& datarep = "native");
   // The view of a file that has just been opened: bytes.

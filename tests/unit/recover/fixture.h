@@ -99,7 +99,7 @@ class CrashedJob {
 
   // The first drained[(rank, slot)] records of each segment are in the file.
   void ledger(const std::string& path, const std::map<std::pair<uint32_t, uint32_t>, uint64_t>& drained,
-              uint32_t flags = 0, std::optional<uint64_t> cut = {}) {
+              uint32_t flags = 0, std::optional<uint64_t> horizon = {}) {
     const std::string name = "ledger-" + file_key(recorded(path));
     if (!std::filesystem::exists(directory + "/" + name)) {
       ASSERT_TRUE(Ledger::create(*medium, name, 64).ok());
@@ -109,7 +109,7 @@ class CrashedJob {
     LedgerState state;
     state.target = recorded(path);
     state.flags = flags;
-    state.cut = cut;
+    state.horizon = horizon;
     for (const auto& [which, records] : drained) {
       state.entries.push_back({which.first, which.second, segments[which].writer.salt(), records});
     }
