@@ -41,7 +41,7 @@ struct LogMedium {
 
 struct FileSystem {
   // "Cold figures that contradicted each other", 26 November, plain independent; 4 MiB: one process, there.
-  // Ascending by block.
+  // Ascending by block; at least one.
   std::vector<BlockRate> rates{{1312, 480e6},   {4096, 879e6},   {8192, 1486e6},    {16384, 2023e6},
                                {32768, 2185e6}, {65536, 2445e6}, {1048576, 3034e6}, {4194304, 3831e6}};
   // Data sieving, counted in bytes of the span that is read and written: 2,274 MB/s of pieces of 4 KiB, every
