@@ -157,9 +157,9 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   AskAnswer mine{};
   if (file != nullptr) {
     Spanning& reach = Spanning::of(*file);
-    bool undrained = false;
-    PMIO_TRY(reach.answer(question.upto, ranges, purpose, &undrained));
-    mine.undrained = undrained;
+    const Result<bool> undrained = reach.answer(question.upto, ranges, purpose);
+    if (!undrained.ok()) return undrained.status();
+    mine.undrained = undrained.value();
     mine.clock = reach.clock();
     if (purpose != Neighbours::Purpose::log) {
       const auto size = file->size_bytes_here();
@@ -176,20 +176,21 @@ Status Service::answer_holdings(uint64_t number, MessageReader body, MessageWrit
   HoldingsBody question{};
   if (!body.get(&question) || question.bytes.begin >= question.bytes.end) return nonsense();
   const std::shared_ptr<File> file = job_.find_number(number);
-  bool complete = false;
   uint64_t end = 0;
   uint64_t synced = 0;
-  std::vector<Vector> held;
+  Result<Spanning::Holdings> held = Spanning::Holdings();
   if (file != nullptr) {
     Spanning& reach = Spanning::of(*file);
-    PMIO_TRY(reach.holdings(question.calls, question.bytes, &held, &complete));
+    held = reach.holdings(question.calls, question.bytes);
+    if (!held.ok()) return held.status();
     const auto size = file->size_bytes_here();
     if (!size.ok()) return size.status();
     end = size.value();
     synced = reach.writes_synced();
   }
-  if (!complete) held.clear();
-  answer->put(HoldingsAnswer{complete, end, synced}).put_list(std::span<const Vector>(held));
+  const Spanning::Holdings& told = held.value();
+  answer->put(HoldingsAnswer{told.has_value(), end, synced})
+      .put_list(told ? std::span<const Vector>(*told) : std::span<const Vector>());
   return {};
 }
 

@@ -38,7 +38,8 @@ bool Appender::takes_nothing(Patience patience) {
          (patience == Patience::full && several_nodes_ && stamp_calls(last_stamp_) >= kLastCall);
 }
 
-Status Appender::find_segment(Patience patience, bool* found) {
+// Whether there is one now: make_room.
+Result<bool> Appender::find_segment(Patience patience) {
   Job::Impl& job = *file_.job;
   SegmentPool::Segment* segment = nullptr;
   std::optional<uint32_t> cell;
@@ -55,58 +56,57 @@ Status Appender::find_segment(Patience patience, bool* found) {
           continue;
         }
         full = acquired.status();
-        if (job.lost_log.look(*file_.control)) return {};
+        if (job.lost_log.look(*file_.control)) return false;
         if (full.code() != Code::no_space) return full;
       }
       wait.begin();
-      bool freed = false;
-      PMIO_TRY(free_some(patience, cell.has_value(), again, &freed));
-      if (freed) continue;
-      if (patience == Patience::none || (several_nodes_ && (!cell || owned_.empty()))) return {};
+      const Result<bool> freed = free_some(patience, cell.has_value(), again);
+      if (!freed.ok()) return freed.status();
+      if (freed.value()) continue;
+      if (patience == Patience::none || (several_nodes_ && (!cell || owned_.empty()))) return false;
       // Other threads hold them all, or did when this one looked: to append, to close a file, to touch their
       // pages. None of them waits for this one.
       if (!job.member->pool().await_release(releases)) return full;
     }
   }
-  *found = true;
   if (job.background && job.member->pool().wants_attention()) job.background->wake();
-  return attach(segment, *cell);
+  PMIO_TRY(attach(segment, *cell));
+  return true;
 }
 
-// *freed: another look at the free segments is worth while.
-Status Appender::free_some(Patience patience, bool has_cell, bool again, bool* freed) {
-  if (patience == Patience::full) return has_cell ? free_a_segment(freed) : free_a_cell(freed);
-  *freed = frees_oldest_drained() || (has_cell && file_.job->files.recycle_elsewhere(*this));
-  if (*freed || again) return {};
-  *freed = true;
-  return file_.job->files.drain_all();
+// Whether another look at the free segments is worth while.
+Result<bool> Appender::free_some(Patience patience, bool has_cell, bool again) {
+  if (patience == Patience::full) return has_cell ? free_a_segment() : free_a_cell();
+  if (frees_oldest_drained() || (has_cell && file_.job->files.recycle_elsewhere(*this))) return true;
+  if (again) return false;
+  PMIO_TRY(file_.job->files.drain_all());
+  return true;
 }
 
-// Not freed: the other nodes' ranks have not come so far that anything of these could be given back.
-Status Appender::free_a_cell(bool* freed) {
+// False: the other nodes' ranks have not come so far that anything of these could be given back.
+Result<bool> Appender::free_a_cell() {
   do {
     PMIO_TRY(reach_.drain(DrainScope::room));
-    *freed = frees_oldest_drained();
+    if (frees_oldest_drained()) return true;
     // Else another round of all nodes is just ending, in which nothing may be reused.
-  } while (!*freed && several_nodes_ && file_.control->closing.load(std::memory_order_acquire) != 0);
-  if (*freed || several_nodes_) return {};
+  } while (several_nodes_ && file_.control->closing.load(std::memory_order_acquire) != 0);
+  if (several_nodes_) return false;
   return Status(Code::busy, "too many segments of one file are in use");
 }
 
 // Back-pressure: if nothing is drained yet, this rank drains (or helps who is draining) before it goes on.
-Status Appender::free_a_segment(bool* freed) {
+Result<bool> Appender::free_a_segment() {
   FileTable& files = file_.job->files;
-  if (*freed = frees_oldest_drained(); *freed) return {};
+  if (frees_oldest_drained()) return true;
   // Nobody writes these any more.
-  if (*freed = files.complete_oldest(); *freed) return {};
+  if (files.complete_oldest()) return true;
   if (!owned_.empty()) {
     PMIO_TRY(reach_.drain(DrainScope::room));
-    if (*freed = frees_oldest_drained(); *freed) return {};
+    if (frees_oldest_drained()) return true;
   }
-  if (*freed = files.recycle_elsewhere(*this); *freed) return {};
+  if (files.recycle_elsewhere(*this)) return true;
   PMIO_TRY(files.drain_all());
-  *freed = files.recycle_elsewhere(*this);
-  return {};
+  return files.recycle_elsewhere(*this);
 }
 
 // A cell for another segment; none: all are in use.

@@ -90,7 +90,10 @@ Status Appender::make_room(Patience patience, bool* found) {
   is_slow();
   seal();
   const WaitsInAppend waits(waits_);
-  return takes_nothing(patience) ? Status() : find_segment(patience, found);
+  if (takes_nothing(patience)) return {};
+  const Result<bool> made = find_segment(patience);
+  *found = made.ok() && made.value();
+  return made.status();
 }
 
 Status Appender::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {

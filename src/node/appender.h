@@ -141,10 +141,10 @@ class Appender {
   uint64_t next_stamp() PMIO_REQUIRES(mutex);
   bool has_room() const PMIO_REQUIRES(mutex);
   bool takes_nothing(Patience patience) PMIO_REQUIRES(mutex);
-  Status find_segment(Patience patience, bool* found) PMIO_REQUIRES(mutex);
-  Status free_some(Patience patience, bool has_cell, bool again, bool* freed) PMIO_REQUIRES(mutex);
-  Status free_a_cell(bool* freed) PMIO_REQUIRES(mutex);
-  Status free_a_segment(bool* freed) PMIO_REQUIRES(mutex);
+  Result<bool> find_segment(Patience patience) PMIO_REQUIRES(mutex);
+  Result<bool> free_some(Patience patience, bool has_cell, bool again) PMIO_REQUIRES(mutex);
+  Result<bool> free_a_cell() PMIO_REQUIRES(mutex);
+  Result<bool> free_a_segment() PMIO_REQUIRES(mutex);
   std::optional<uint32_t> free_cell() const;
   Status attach(SegmentPool::Segment* segment, uint32_t cell) PMIO_REQUIRES(mutex);
   void show_cell(const Owned& owned) PMIO_REQUIRES(mutex);

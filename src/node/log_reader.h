@@ -70,7 +70,7 @@ class LogReader {
   // Into `entries_`; not all of them if a run has more than `most`.
   Status look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) PMIO_REQUIRES(mutex_);
   Status look(uint64_t a, uint64_t b, size_t most, Epoch* epoch) PMIO_REQUIRES(mutex_);
-  Status drain_lost_log(bool* is_lost);
+  Result<bool> drain_lost_log();
   bool is_over(const Epoch& epoch) const;  // what was looked up and copied may be wrong
   // At most kWindowBytes. Holes read as zeros.
   Status read_range(uint64_t a, uint64_t b, std::byte* out) PMIO_REQUIRES(mutex_);

@@ -35,21 +35,20 @@ bool LogReader::copy_single(uint64_t a, uint64_t b, std::byte* out) {
 Status LogReader::look_up(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
   Status status = look(a, b, most, epoch);
   for (int tries = 0; !status.ok() && tries < kMostDrains; tries++) {
-    bool is_lost = false;
-    PMIO_TRY(drain_lost_log(&is_lost));
-    if (!is_lost) break;
+    const Result<bool> is_lost = drain_lost_log();
+    if (!is_lost.ok()) return is_lost.status();
+    if (!is_lost.value()) break;
     status = look(a, b, most, epoch);
   }
   return status;
 }
 
-// After a failure.
-Status LogReader::drain_lost_log(bool* is_lost) {
-  *is_lost = !reach_.spans_nodes() && file_.job->lost_log.look_patiently(*file_.control);
-  if (!*is_lost) return {};
+// After a failure: whether the log is lost. Then all of it is drained on return.
+Result<bool> LogReader::drain_lost_log() {
+  if (reach_.spans_nodes() || !file_.job->lost_log.look_patiently(*file_.control)) return false;
   PMIO_TRY(reach_.drain(DrainScope::published));
   file_.drainer->forget_runs();
-  return {};
+  return true;
 }
 
 Status LogReader::look(uint64_t a, uint64_t b, size_t most, Epoch* epoch) {
@@ -134,11 +133,11 @@ Status LogReader::end_read(bool index_full) {
 
 Status LogReader::read_range(uint64_t a, uint64_t b, std::byte* out) {
   merge_if_due();
-  bool stale = true, is_lost = false;
+  bool stale = true;
   for (int attempt = 0; stale; attempt++) {
     if (attempt == kMostReads)
       return Status(Code::io, "cannot map the log of a local rank; see 'pmio doctor'", EIO);
-    if (attempt % kFewReads == kFewReads - 1) PMIO_TRY(drain_lost_log(&is_lost));
+    if (attempt % kFewReads == kFewReads - 1) PMIO_TRY(drain_lost_log().status());
     PMIO_TRY(try_read(a, b, out, &stale));
   }
   if (!wanted_in_part_)

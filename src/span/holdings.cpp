@@ -13,54 +13,49 @@ constexpr uint64_t kMostLooked = 1 << 18;  // pieces, for an answer
 // Looked at in this order: whether somebody writes past the log, then what has been; the calls, so that all
 // that was published in them is seen; the records, after independent writers have learnt that they are to ask
 // again; whether a round is being closed, whose bytes another node may still serve as they were before.
-Status Spanning::holdings(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete) {
+Result<Spanning::Holdings> Spanning::holdings(uint64_t calls, const Interval& bytes) {
   WritesToSync& writes = file_.control->writes_to_sync;
-  *complete = !writes.writing();
-  if (!*complete) return {};
+  if (writes.writing()) return Holdings();
   const Vector all{static_cast<int64_t>(bytes.begin), bytes.bytes(), 0, 1};
   if (writes.holds({&all, 1})) PMIO_TRY(writes.sync(*file_.target));
   PMIO_TRY(give_up_leases({&all, 1}));
   std::lock_guard lock(parts_.reader.mutex());
-  *complete = calls_finished_here() >= calls;
-  if (*complete && !file_.all_drained()) PMIO_TRY(holdings_in_log(calls, bytes, held, complete));
-  *complete = *complete && file_.control->closing.load(std::memory_order_acquire) == 0;
-  return {};
+  if (calls_finished_here() < calls) return Holdings();
+  Result<Holdings> held = Holdings(std::in_place);
+  if (!file_.all_drained()) held = holdings_in_log(calls, bytes);
+  if (held.ok() && file_.control->closing.load(std::memory_order_acquire) != 0) return Holdings();
+  return held;
 }
 
-Status Spanning::holdings_in_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held,
-                                 bool* complete) {
+Result<Spanning::Holdings> Spanning::holdings_in_log(uint64_t calls, const Interval& bytes) {
   ToldHoldings::State state;
   for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
     state.appended += file_.control->cells[rank].appended.load(std::memory_order_acquire);
     state.drained += file_.control->cells[rank].drained_records.load(std::memory_order_acquire);
   }
-  if (const auto* known = told_.find(state, calls, bytes)) {
-    *held = *known;
-    return {};
-  }
+  if (const auto* known = told_.find(state, calls, bytes)) return Holdings(*known);
   std::vector<Entry> found;
   PMIO_TRY(file_.index->scan_unmerged(bytes.begin, bytes.end, &found));
   PMIO_TRY(file_.index->refresh());
-  *complete =
-      file_.index->find(bytes.begin, bytes.end, unserved_stamp(*file_.control, bytes.begin, bytes.end),
-                        kMostLooked, &found, FileIndex::Which::undrained);
-  if (!*complete) return {};
-  PMIO_TRY(unite_held(calls, bytes, found, held, complete));
-  if (*complete) told_.add(calls, bytes, *held);
-  return {};
+  if (!file_.index->find(bytes.begin, bytes.end, unserved_stamp(*file_.control, bytes.begin, bytes.end),
+                         kMostLooked, &found, FileIndex::Which::undrained))
+    return Holdings();
+  Holdings held = unite_held(calls, bytes, found);
+  if (held) told_.add(calls, bytes, *held);
+  return held;
 }
 
 // The bytes of the entries, of calls up to `calls`, as one pattern.
-Status Spanning::unite_held(uint64_t calls, const Interval& bytes, const std::vector<Entry>& found,
-                            std::vector<Vector>* held, bool* complete) {
+Spanning::Holdings Spanning::unite_held(uint64_t calls, const Interval& bytes,
+                                        const std::vector<Entry>& found) {
   FileEntrySource source(file_.control, &file_.job->map);
   std::vector<Interval> all;
   for (const Entry& entry : found) {
     if (entry.stamp_ns > last_stamp_of(calls)) continue;
     EntrySource::Located located;
-    if (*complete = source.locate(entry, &located); !*complete) return {};
+    if (!source.locate(entry, &located)) return {};
     const BlockRange blocks = blocks_in(located.range, bytes);
-    if (*complete = all.size() + (blocks.last - blocks.first) <= kMostLooked; !*complete) return {};
+    if (all.size() + (blocks.last - blocks.first) > kMostLooked) return {};
     for (uint64_t i = blocks.first; i < blocks.last; i++)
       all.push_back({std::max(bytes.begin, block_begin(located.range, i)),
                      std::min(bytes.end, block_end(located.range, i))});
@@ -68,9 +63,8 @@ Status Spanning::unite_held(uint64_t calls, const Interval& bytes, const std::ve
   Pattern pattern;
   for (const Interval& one : united(std::move(all)))
     pattern.add({static_cast<int64_t>(one.begin), one.bytes(), 0, 1});
-  if (*complete = pattern.parts.size() <= kMostHeld; !*complete) return {};
-  *held = std::move(pattern.parts);
-  return {};
+  if (pattern.parts.size() > kMostHeld) return {};
+  return std::move(pattern.parts);
 }
 
 }  // namespace pmio

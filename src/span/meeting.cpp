@@ -57,14 +57,14 @@ Status Spanning::meet_nodes(std::span<const Vector> ranges, bool will_write, uin
   // Ranks need not come to a call that was only started, unless what it has written is what is asked for.
   const uint64_t waiting = std::min(finished, last_waiting_.load(std::memory_order_relaxed));
   for (unsigned asked = 0;; asked++) {
-    bool held = false;
-    if (will_write) PMIO_TRY(answer_here(upto, ranges, true, &held));
+    const Result<bool> held = will_write ? answer_here(upto, ranges, true) : false;
+    if (!held.ok()) return held.status();
     const auto answers = neighbours_.ask(number(), upto, ranges,
                                          will_write ? Neighbours::Purpose::write : Neighbours::Purpose::read);
     if (!answers.ok()) return answers.status();
     *end = std::max(parts_.logged_end.bytes(), answers.value().end);
     file_.control->remote_syncs.learn(answers.value().synced);
-    if (!answers.value().undrained && !held) return {};
+    if (!answers.value().undrained && !held.value()) return {};
     // What others go on to log independently is nothing that this rank has learnt of.
     const uint64_t clock =
         std::max(answers.value().clock, file_.control->clock.load(std::memory_order_seq_cst));
@@ -75,7 +75,7 @@ Status Spanning::meet_nodes(std::span<const Vector> ranges, bool will_write, uin
 
 // Whether this node's logs hold bytes of the range: undrained ones, with stamps up to `upto`, or drained ones
 // that are still served.
-Status Spanning::holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found) {
+Result<bool> Spanning::holds(const Vector& range, CallStamp upto, FileIndex::Which which) {
   const bool dirty = which == FileIndex::Which::undrained;
   const auto a = static_cast<uint64_t>(range.offset);
   const auto b = static_cast<uint64_t>(range.end());
@@ -84,16 +84,15 @@ Status Spanning::holds(const Vector& range, CallStamp upto, FileIndex::Which whi
   PMIO_TRY(file_.index->refresh());
   // Of undrained ones all are looked at: later ones do not count.
   const size_t most = dirty ? SIZE_MAX : kMostEntries;
-  *found =
-      !file_.index->find(a, b, unserved_stamp_throughout(*file_.control, a, b), most, &candidates, which);
+  if (!file_.index->find(a, b, unserved_stamp_throughout(*file_.control, a, b), most, &candidates, which))
+    return true;
   FileEntrySource source(file_.control, &file_.job->map);
   for (const Entry& entry : candidates) {
-    if (*found) return {};
     if (dirty && entry.stamp_ns > upto) continue;
     EntrySource::Located located;
-    *found = !source.locate(entry, &located) || may_share_a_byte(range, located.range);
+    if (!source.locate(entry, &located) || may_share_a_byte(range, located.range)) return true;
   }
-  return {};
+  return false;
 }
 
 void Spanning::stop_serving(const Vector& range) {
@@ -106,43 +105,38 @@ void Spanning::stop_serving(const Vector& range) {
     stop_serving_window(control, at, control.horizon.load(std::memory_order_relaxed));
 }
 
-Status Spanning::answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held) {
-  *held = false;
+Result<bool> Spanning::answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write) {
   std::lock_guard lock(parts_.reader.mutex());
   if (!file_.all_drained()) {
     for (const Vector& range : ranges) {
-      PMIO_TRY(holds(range, upto, FileIndex::Which::undrained, held));
-      if (*held) return {};
+      Result<bool> held = holds(range, upto, FileIndex::Which::undrained);
+      if (!held.ok() || held.value()) return held;
     }
   }
   // Looked at afterwards: a round that begins to close has been seen above. Until all nodes have finished it
   // another one may still serve older bytes, and recovery may write these again.
-  if (!ranges.empty() && file_.control->closing.load(std::memory_order_acquire) != 0) {
-    *held = true;
-    return {};
-  }
-  if (!will_write) return {};
+  if (!ranges.empty() && file_.control->closing.load(std::memory_order_acquire) != 0) return true;
+  if (!will_write) return false;
   for (const Vector& range : ranges) {
-    bool cached = false;
-    PMIO_TRY(holds(range, upto, FileIndex::Which::drained, &cached));
-    if (cached) stop_serving(range);
+    Result<bool> cached = holds(range, upto, FileIndex::Which::drained);
+    if (!cached.ok()) return cached;
+    if (cached.value()) stop_serving(range);
   }
-  return {};
+  return false;
 }
 
-Status Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose,
-                        bool* undrained) {
+Result<bool> Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose) {
   FileControl& control = *file_.control;
   if (purpose != Neighbours::Purpose::read) PMIO_TRY(give_up_leases(ranges));
   // What this node's ranks know of the file may be old from now on (RemoteHoldings).
   if (purpose == Neighbours::Purpose::log) {
     control.foreign_leases.fetch_add(1, std::memory_order_seq_cst);
-    return {};
+    return false;
   }
   const bool will_write = purpose == Neighbours::Purpose::write;
   if (will_write) control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   if (control.writes_to_sync.holds(ranges)) PMIO_TRY(control.writes_to_sync.sync(*file_.target));
-  return answer_here(upto, ranges, will_write, undrained);
+  return answer_here(upto, ranges, will_write);
 }
 
 }  // namespace pmio

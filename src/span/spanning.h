@@ -83,10 +83,12 @@ class Spanning : public Reach {
   uint64_t clock() const;  // of the latest independent write that this node knows of
   // How many writes past the log this node has synced: WritesToSync::synced.
   uint64_t writes_synced() const;
-  // Neighbours::ask, for this node.
-  Status answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose, bool* undrained);
-  // Neighbours::holdings, for this node; *held: nothing of use if it is not complete.
-  Status holdings(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
+  // Neighbours::ask, for this node: whether it holds undrained bytes.
+  Result<bool> answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose);
+  // What a node holds undrained; nullopt: not all of it can be told.
+  using Holdings = std::optional<std::vector<Vector>>;
+  // Neighbours::holdings, for this node.
+  Result<Holdings> holdings(uint64_t calls, const Interval& bytes);
   // Some local rank is gone without having closed the file: nobody can tell how far it would have come.
   bool some_rank_died() const;
   bool all_drained_here() const { return file_.all_drained(); }
@@ -137,12 +139,11 @@ class Spanning : public Reach {
   // the file.
   Status meet_nodes(std::span<const Vector> ranges, bool will_write, uint64_t* end);
   Result<bool> is_clear(std::span<const Vector> ranges, uint64_t finished, uint64_t* end);
-  Status answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write, bool* held);
-  Status holds(const Vector& range, CallStamp upto, FileIndex::Which which, bool* found);
+  Result<bool> answer_here(CallStamp upto, std::span<const Vector> ranges, bool will_write);
+  Result<bool> holds(const Vector& range, CallStamp upto, FileIndex::Which which);
   void stop_serving(const Vector& range);
-  Status holdings_in_log(uint64_t calls, const Interval& bytes, std::vector<Vector>* held, bool* complete);
-  Status unite_held(uint64_t calls, const Interval& bytes, const std::vector<Entry>& found,
-                    std::vector<Vector>* held, bool* complete);
+  Result<Holdings> holdings_in_log(uint64_t calls, const Interval& bytes);
+  Holdings unite_held(uint64_t calls, const Interval& bytes, const std::vector<Entry>& found);
 
   // How often other nodes may have changed the file; never less than before.
   uint64_t changes_seen() const;

@@ -20,6 +20,18 @@ std::vector<int64_t> ask_map(MPI_Datatype type, int64_t size, int64_t lowest, in
   return map;
 }
 
+MPI_Datatype subarray_of(Random& random, int rows, int columns, const DataType& child) {
+  int sizes[2] = {rows, columns}, subsizes[2], starts[2];
+  for (int d = 0; d < 2; d++) {
+    subsizes[d] = static_cast<int>(random.between(1, sizes[d]));
+    starts[d] = static_cast<int>(random.below(sizes[d] - subsizes[d] + 1));
+  }
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Type_create_subarray(2, sizes, subsizes, starts, random.percent(50) ? MPI_ORDER_C : MPI_ORDER_FORTRAN,
+                           child.handle, &made);
+  return made;
+}
+
 // One constructor over `child`, whose instances may follow each other at its extent. Ascending, at or above
 // 0. unit: displacements are multiples of it.
 DataType construct(Random& random, const DataType& child, int64_t extent_limit, int64_t unit) {
@@ -66,15 +78,8 @@ DataType construct(Random& random, const DataType& child, int64_t extent_limit, 
     case 6:
       MPI_Type_create_struct(blocks, lengths.data(), bytes.data(), children.data(), &made);
       break;
-    default: {
-      int sizes[2] = {blocks, stride}, subsizes[2], starts[2];
-      for (int d = 0; d < 2; d++) {
-        subsizes[d] = static_cast<int>(random.between(1, sizes[d]));
-        starts[d] = static_cast<int>(random.below(sizes[d] - subsizes[d] + 1));
-      }
-      MPI_Type_create_subarray(2, sizes, subsizes, starts,
-                               random.percent(50) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child.handle, &made);
-    }
+    default:
+      made = subarray_of(random, blocks, stride, child);
   }
   DataType type = describe(made, true);
   // The extent of a struct depends on alignment, which MPIs may see differently; an explicit one is the same

@@ -207,86 +207,111 @@ MPI_Datatype RandomTypes::build_resized(MPI_Datatype child) {
   return result;
 }
 
-MPI_Datatype RandomTypes::build(int kind, MPI_Datatype child) {
-  MPI_Datatype result = MPI_DATATYPE_NULL;
-  const Bounds unit = bounds(child);
-  const int64_t origin = shape_.file ? 0 : pick(-3, 3);
-  const int64_t count = pick(chance(10) ? 0 : 1, 4);
-  const int64_t length = pick(chance(10) ? 0 : 1, 3);
-  const Numbers any = lengths(false);
-  const Numbers equal = lengths(true);
-  const int64_t same = equal.empty() ? 1 : equal[0];
-  const auto any_count = static_cast<int>(any.size());
-  const auto equal_count = static_cast<int>(equal.size());
+RandomTypes::Numbered RandomTypes::draw(MPI_Datatype child) {
+  Numbered drawn;
+  drawn.extent = bounds(child).extent;
+  drawn.origin = shape_.file ? 0 : pick(-3, 3);
+  drawn.count = pick(chance(10) ? 0 : 1, 4);
+  drawn.length = pick(chance(10) ? 0 : 1, 3);
+  drawn.any = lengths(false);
+  drawn.equal = lengths(true);
   // Not 0, by which MPICH's MPI_Pack divides, nor -1 byte, which Open MPI takes for "undefined".
   const int64_t sign = chance(2) ? 1 : -1;
-  const int64_t stride =
-      shape_.file ? length + pick(length == 0, 3) : (unit.extent == 1 ? 1 : sign) * pick(1, 5);
-  const int64_t byte_stride = shape_.file ? length * unit.extent + pick(length == 0, 9) : sign * pick(2, 90);
-  const int64_t byte_origin = shape_.file ? pick(0, 9) : pick(-30, 30);
-  Numbers at;
+  drawn.stride =
+      shape_.file ? drawn.length + pick(drawn.length == 0, 3) : (drawn.extent == 1 ? 1 : sign) * pick(1, 5);
+  drawn.byte_stride =
+      shape_.file ? drawn.length * drawn.extent + pick(drawn.length == 0, 9) : sign * pick(2, 90);
+  drawn.byte_origin = shape_.file ? pick(0, 9) : pick(-30, 30);
+  return drawn;
+}
+
+MPI_Datatype RandomTypes::build_strided(int kind, MPI_Datatype child, const Numbered& drawn) {
+  MPI_Datatype result = MPI_DATATYPE_NULL;
+  const int64_t count = drawn.count, length = drawn.length;
   switch (kind) {
-    case 0:
-      say("dup", {});
-      MPI_Type_dup(child, &result);
-      break;
     case 1:
       say("contiguous", {count});
       PMIO_BUILD(large(), MPI_Type_contiguous(static_cast<int>(count), child, &result),
                  MPI_Type_contiguous_c(count, child, &result));
       break;
     case 2:
-      say("vector", {count, length, stride});
+      say("vector", {count, length, drawn.stride});
       PMIO_BUILD(large(),
-                 MPI_Type_vector(static_cast<int>(count), static_cast<int>(length), static_cast<int>(stride),
-                                 child, &result),
-                 MPI_Type_vector_c(count, length, stride, child, &result));
+                 MPI_Type_vector(static_cast<int>(count), static_cast<int>(length),
+                                 static_cast<int>(drawn.stride), child, &result),
+                 MPI_Type_vector_c(count, length, drawn.stride, child, &result));
       break;
-    case 3:
-      say("hvector", {count, length, byte_stride});
+    default:
+      say("hvector", {count, length, drawn.byte_stride});
       PMIO_BUILD(large(),
                  MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(length),
-                                         static_cast<MPI_Aint>(byte_stride), child, &result),
-                 MPI_Type_create_hvector_c(count, length, byte_stride, child, &result));
-      break;
+                                         static_cast<MPI_Aint>(drawn.byte_stride), child, &result),
+                 MPI_Type_create_hvector_c(count, length, drawn.byte_stride, child, &result));
+  }
+  return result;
+}
+
+// Blocks of different lengths.
+MPI_Datatype RandomTypes::build_indexed(bool in_bytes, MPI_Datatype child, const Numbered& drawn) {
+  MPI_Datatype result = MPI_DATATYPE_NULL;
+  const Numbers& any = drawn.any;
+  const auto count = static_cast<int>(any.size());
+  const Numbers at =
+      in_bytes ? displacements(any, drawn.extent, drawn.byte_origin) : displacements(any, 1, drawn.origin);
+  say(in_bytes ? "hindexed" : "indexed", any);
+  say("at", at);
+  if (in_bytes)
+    PMIO_BUILD(large(),
+               MPI_Type_create_hindexed(count, as<int>(any).data(), as<MPI_Aint>(at).data(), child, &result),
+               MPI_Type_create_hindexed_c(count, as<MPI_Count>(any).data(), as<MPI_Count>(at).data(), child,
+                                          &result));
+  else
+    PMIO_BUILD(
+        large(), MPI_Type_indexed(count, as<int>(any).data(), as<int>(at).data(), child, &result),
+        MPI_Type_indexed_c(count, as<MPI_Count>(any).data(), as<MPI_Count>(at).data(), child, &result));
+  return result;
+}
+
+// Blocks of one length.
+MPI_Datatype RandomTypes::build_indexed_block(bool in_bytes, MPI_Datatype child, const Numbered& drawn) {
+  MPI_Datatype result = MPI_DATATYPE_NULL;
+  const int64_t same = drawn.equal.empty() ? 1 : drawn.equal[0];
+  const auto count = static_cast<int>(drawn.equal.size());
+  const Numbers at = in_bytes ? displacements(drawn.equal, drawn.extent, drawn.byte_origin)
+                              : displacements(drawn.equal, 1, drawn.origin);
+  say(in_bytes ? "hindexed_block" : "indexed_block", {same});
+  say("at", at);
+  if (in_bytes)
+    PMIO_BUILD(large(),
+               MPI_Type_create_hindexed_block(count, static_cast<int>(same), as<MPI_Aint>(at).data(), child,
+                                              &result),
+               MPI_Type_create_hindexed_block_c(count, same, as<MPI_Count>(at).data(), child, &result));
+  else
+    PMIO_BUILD(
+        large(),
+        MPI_Type_create_indexed_block(count, static_cast<int>(same), as<int>(at).data(), child, &result),
+        MPI_Type_create_indexed_block_c(count, same, as<MPI_Count>(at).data(), child, &result));
+  return result;
+}
+
+MPI_Datatype RandomTypes::build(int kind, MPI_Datatype child) {
+  MPI_Datatype result = MPI_DATATYPE_NULL;
+  const Numbered drawn = draw(child);
+  switch (kind) {
+    case 0:
+      say("dup", {});
+      MPI_Type_dup(child, &result);
+      return result;
+    case 1:
+    case 2:
+    case 3:
+      return build_strided(kind, child, drawn);
     case 4:
-      at = displacements(any, 1, origin);
-      say("indexed", any);
-      say("at", at);
-      PMIO_BUILD(
-          large(), MPI_Type_indexed(any_count, as<int>(any).data(), as<int>(at).data(), child, &result),
-          MPI_Type_indexed_c(any_count, as<MPI_Count>(any).data(), as<MPI_Count>(at).data(), child, &result));
-      break;
     case 5:
-      at = displacements(any, unit.extent, byte_origin);
-      say("hindexed", any);
-      say("at", at);
-      PMIO_BUILD(
-          large(),
-          MPI_Type_create_hindexed(any_count, as<int>(any).data(), as<MPI_Aint>(at).data(), child, &result),
-          MPI_Type_create_hindexed_c(any_count, as<MPI_Count>(any).data(), as<MPI_Count>(at).data(), child,
-                                     &result));
-      break;
+      return build_indexed(kind == 5, child, drawn);
     case 6:
-      at = displacements(equal, 1, origin);
-      say("indexed_block", {same});
-      say("at", at);
-      PMIO_BUILD(
-          large(),
-          MPI_Type_create_indexed_block(equal_count, static_cast<int>(same), as<int>(at).data(), child,
-                                        &result),
-          MPI_Type_create_indexed_block_c(equal_count, same, as<MPI_Count>(at).data(), child, &result));
-      break;
     case 7:
-      at = displacements(equal, unit.extent, byte_origin);
-      say("hindexed_block", {same});
-      say("at", at);
-      PMIO_BUILD(
-          large(),
-          MPI_Type_create_hindexed_block(equal_count, static_cast<int>(same), as<MPI_Aint>(at).data(), child,
-                                         &result),
-          MPI_Type_create_hindexed_block_c(equal_count, same, as<MPI_Count>(at).data(), child, &result));
-      break;
+      return build_indexed_block(kind == 7, child, drawn);
     case 8:
       return build_subarray(child);
     case 9:
@@ -294,7 +319,6 @@ MPI_Datatype RandomTypes::build(int kind, MPI_Datatype child) {
     default:
       return build_resized(child);
   }
-  return result;
 }
 
 MPI_Datatype RandomTypes::nested(int depth) {

@@ -31,7 +31,17 @@ class RandomTypes {
   using Numbers = std::vector<int64_t>;
   MPI_Datatype nested(int depth);
   MPI_Datatype basic();
+  // What one of the constructors may take.
+  struct Numbered {
+    int64_t extent = 0;  // of a child
+    int64_t origin = 0, count = 0, length = 0, stride = 0, byte_stride = 0, byte_origin = 0;
+    Numbers any, equal;  // lengths of blocks
+  };
+  Numbered draw(MPI_Datatype child);
   MPI_Datatype build(int kind, MPI_Datatype child);
+  MPI_Datatype build_strided(int kind, MPI_Datatype child, const Numbered& drawn);
+  MPI_Datatype build_indexed(bool in_bytes, MPI_Datatype child, const Numbered& drawn);
+  MPI_Datatype build_indexed_block(bool in_bytes, MPI_Datatype child, const Numbered& drawn);
   MPI_Datatype build_struct(MPI_Datatype first, MPI_Datatype second);
   MPI_Datatype build_subarray(MPI_Datatype child);
   MPI_Datatype build_darray(MPI_Datatype child);

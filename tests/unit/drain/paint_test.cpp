@@ -13,14 +13,14 @@ namespace pmio {
 namespace {
 
 using test::below;
-using test::Oracle;
+using test::NewestEntry;
 using test::Random;
 using test::Records;
 
 constexpr std::byte kUntouched{0x5a};
 
 ::testing::AssertionResult paints_like_oracle(Painter& painter, Records& records,
-                                              std::span<const Entry> entries, const Oracle& oracle,
+                                              std::span<const Entry> entries, const NewestEntry& oracle,
                                               uint64_t a, uint64_t b) {
   std::vector<std::byte> out(b - a, kUntouched), expected = out;
   std::vector<Interval> covered{{1, 2}};
@@ -60,7 +60,7 @@ void check_shape(const Shape& shape, uint64_t seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Records records;
-    Oracle oracle(shape.file_bytes);
+    NewestEntry oracle(shape.file_bytes);
     std::vector<Entry> entries;
     for (uint64_t n = below(random, shape.most_entries + 1); n > 0; --n) {
       entries.push_back(records.add(random, random_range(random, shape), below(random, shape.stamps),
@@ -94,7 +94,7 @@ TEST(Paint, ColumnsOfManyRanks) {
     Records records;
     const uint64_t ranks = 1 + below(random, 5), length = below(random, 2) ? 8 : 1 + below(random, 20);
     const uint64_t stride = ranks * length + (below(random, 4) == 0), base = below(random, 2 * stride);
-    Oracle oracle(base + stride * 140);
+    NewestEntry oracle(base + stride * 140);
     std::vector<Entry> entries;
     for (uint64_t rank = 0; rank < ranks; ++rank) {
       for (uint64_t row = 0; row < 100;) {
@@ -129,7 +129,7 @@ TEST(Paint, EveryPairOfSmallVectorsInEveryWindow) {
   for (const Vector& first : all) {
     for (const Vector& second : all) {
       Records records;
-      Oracle oracle(16);
+      NewestEntry oracle(16);
       std::vector<Entry> entries;
       for (const Vector& v : {first, second}) {
         entries.push_back(records.add(random, v, 7, 1));

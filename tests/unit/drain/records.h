@@ -44,8 +44,8 @@ class Records final : public EntrySource {
 };
 
 // Byte for byte, the newest entry that has it.
-struct Oracle {
-  explicit Oracle(uint64_t bytes) : value(bytes), winner(bytes) {}
+struct NewestEntry {
+  explicit NewestEntry(uint64_t bytes) : value(bytes), winner(bytes) {}
   void write(const Entry& entry, const Records::Record& record) {
     for (uint64_t i = 0; i < record.range.bytes(); ++i) {
       const auto block = i / record.range.block_length, in_block = i % record.range.block_length;

@@ -23,6 +23,7 @@
 #include "node/control.h"
 #include "recover/recover.h"
 #include "support/bytes.h"
+#include "support/oracle.h"
 
 namespace pmio::test {
 
@@ -130,19 +131,6 @@ class CrashedJob {
  private:
   uint64_t id_;
   uint32_t ranks_;
-};
-
-// What a file should hold: the bytes of the newest record, the order being stamp, rank, slot, position.
-struct Oracle {
-  Bytes bytes;
-  void write(const Vector& where, const Bytes& data) {
-    if (data.empty()) return;
-    bytes.resize(std::max<size_t>(bytes.size(), static_cast<size_t>(where.end())));
-    for (uint64_t block = 0; block < where.count; block++) {
-      std::memcpy(&bytes[static_cast<uint64_t>(where.offset) + block * static_cast<uint64_t>(where.stride)],
-                  &data[block * where.block_length], where.block_length);
-    }
-  }
 };
 
 class RecoverTest : public testing::Test {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -14,6 +13,7 @@
 
 #include "node/file.h"
 #include "support/bytes.h"
+#include "support/oracle.h"
 
 namespace pmio {
 
@@ -86,16 +86,6 @@ inline void close_all(std::vector<Rank>& ranks) {
   }
   ranks.clear();
 }
-
-// What the file should contain.
-struct Oracle {
-  std::vector<std::byte> bytes;
-  void write(uint64_t offset, const std::byte* data, uint64_t n) {
-    if (n == 0) return;
-    if (bytes.size() < offset + n) bytes.resize(offset + n);
-    std::memcpy(bytes.data() + offset, data, n);
-  }
-};
 
 inline Pattern random_pattern(std::mt19937_64& random) {
   Pattern pattern;
