@@ -5,6 +5,8 @@
 //
 // Whoever has written shows in the file's time of modification, which the close has set back
 // (TargetFile::set_back); on file systems where it tells (tells_of_writes).
+#include "span/resting.h"
+
 #include <chrono>
 #include <thread>
 
@@ -21,7 +23,7 @@ void Spanning::lay_down() {
 
 void Spanning::take_up(std::unique_ptr<TargetFile> opened) {
   file_.target->take_up(std::move(opened));
-  woken_ = true;
+  resting_.end();
   // It may have been truncated. All ranks are in the open, and nobody has logged anything since the close.
   file_.control->truncations.fetch_add(1, std::memory_order_acq_rel);
   file_.control->known_size.store(UINT64_MAX, std::memory_order_release);
@@ -30,12 +32,19 @@ void Spanning::take_up(std::unique_ptr<TargetFile> opened) {
 
 // What is read from now on is read anew.
 void Spanning::synced() {
-  others_know(state_to_know());
+  resting_.note_sync();
   file_.control->foreign_writes.fetch_add(1, std::memory_order_seq_cst);
 }
 
-// When all ranks are in the open, and what dead jobs had left for the file is in it.
-void Spanning::compare() {
+RestingState Spanning::resting_state(bool decides) {
+  return resting_.state(decides && !file_.job->files.has_other_handles(parts_));
+}
+
+void Resting::note_sync() { others_know(state_to_know()); }
+
+void Resting::note_uncertain() { others_know({}); }
+
+void Resting::compare() {
   if (!woken_)
     mtime_reliable_ =
         file_.job->member->options().keep_closed && tells_of_writes(file_system_of(file_.target->fd()));
@@ -53,7 +62,7 @@ void Spanning::compare() {
 
 // Before a sync returns. What others write from then on has another time, also by a clock that is a little
 // behind: the last write was long enough ago.
-std::optional<FileState> Spanning::state_to_know() {
+std::optional<FileState> Resting::state_to_know() {
   if (!mtime_reliable_) return {};
   auto state = file_.target->state(true);
   if (!state.ok()) return {};
@@ -67,19 +76,19 @@ std::optional<FileState> Spanning::state_to_know() {
 }
 
 // Of all that has been drained. state: of the file, taken before.
-void Spanning::others_know(const std::optional<FileState>& state) {
+void Resting::others_know(const std::optional<FileState>& state) {
   const LockGuard lock(known_mutex_);
   const CallStamp drained = newest_drained(*file_.control);
   if (drained == known_.upto && state && state == known_.state) return;
   known_ = {drained, state, known_.upto};
 }
 
-Spanning::Known Spanning::known_by_others() {
+Resting::Known Resting::known_by_others() {
   const LockGuard lock(known_mutex_);
   return known_;
 }
 
-bool Spanning::is_as(const Known& known_then) const {
+bool Resting::is_as(const Known& known_then) const {
   if (known_then.upto != newest_drained(*file_.control) || !known_then.state) return false;
   auto now = file_.target->state(true);
   return now.ok() && *now == *known_then.state;
@@ -87,12 +96,12 @@ bool Spanning::is_as(const Known& known_then) const {
 
 // If the job has drained since others know of the file, its own writes hide theirs: those records they may
 // have written over, but not what has been drained since.
-RestingState Spanning::resting_state(bool decides) {
+RestingState Resting::state(bool may_rest) {
   if (!mtime_reliable_) return {};
   const Known known = known_by_others();
   const bool same = is_as(known);
   RestingState resting{known.upto, same ? known.uncertain : known.upto};
-  if (!decides || file_.job->files.has_other_handles(parts_)) return resting;
+  if (!may_rest) return resting;
   // Else the times are left alone.
   auto left = same ? Result<FileState>(*known.state) : file_.target->set_back();
   if (!left.ok()) return resting;
@@ -103,7 +112,7 @@ RestingState Spanning::resting_state(bool decides) {
   return resting;
 }
 
-bool Spanning::rests_as(const RestingState& resting) {
+bool Resting::begin(const RestingState& resting) {
   closed_ = {resting.size_bytes, resting.mtime_ns};
   // If the times have been set back, nobody can tell any more who has written before.
   const uint64_t hidden = resting.set_back != 0 ? resting.known : resting.uncertain;

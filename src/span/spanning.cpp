@@ -72,7 +72,7 @@ Status Spanning::join_nodes(const Agreed& all) {
   PMIO_TRY(raise_horizon(all.horizon, all.finished_horizon));
   // If a node has the file from an earlier open, others may not.
   file_.control->remote_syncs.start_over();
-  compare();
+  resting_.compare();
   file_.cell->begun.store(all.last_call, std::memory_order_release);
   file_.cell->completed.store(all.last_call, std::memory_order_release);
   last_waiting_.store(all.last_call, std::memory_order_relaxed);
@@ -158,7 +158,7 @@ Status Spanning::drain(DrainScope scope) {
   // Before the drain: it waits for a round that has begun under another rule.
   if (will_write) file_.control->written_aside.store(1, std::memory_order_seq_cst);
   PMIO_TRY(drain_everywhere(will_write));
-  if (number() != 0) others_know({});
+  if (number() != 0) resting_.note_uncertain();
   return {};
 }
 

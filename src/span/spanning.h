@@ -24,6 +24,7 @@
 #include "span/neighbours.h"
 #include "span/read_habit.h"
 #include "span/remote_holdings.h"
+#include "span/resting.h"
 #include "span/shared_reads.h"
 
 namespace pmio {
@@ -31,7 +32,7 @@ namespace pmio {
 class Spanning : public Reach {
  public:
   Spanning(FileParts& file, Neighbours& neighbours)
-      : Reach(true), parts_(file), file_(file.shared), neighbours_(neighbours) {}
+      : Reach(true), parts_(file), file_(file.shared), neighbours_(neighbours), resting_(file.shared) {}
   // Of a file that spans nodes.
   static Spanning& of(File& file);
   // For Job::OpenOptions.
@@ -72,7 +73,7 @@ class Spanning : public Reach {
   // Between the drains of the last close and the first release.
   RestingState resting_state(bool decides);
   // Whether the file rested since its last close, on this rank.
-  bool has_rested() const { return woken_; }
+  bool has_rested() const { return resting_.has_rested(); }
 
   // What the other nodes ask of this one; each from one of its processes.
   // A file whose close has failed keeps its number.
@@ -118,20 +119,12 @@ class Spanning : public Reach {
   void note_truncation() override;
   void truncated_elsewhere() override;
   Status discard() override;
-  bool rests_as(const RestingState& resting) override;
+  bool rests_as(const RestingState& resting) override { return resting_.begin(resting); }
   void lay_down() override;
   void take_up(std::unique_ptr<TargetFile> opened) override;
-  void stays_open() override { woken_ = false; }
+  void stays_open() override { resting_.stays_open(); }
 
  private:
-  // Which drained records programs outside of the job know of, by a sync or the last close, and so may write
-  // over.
-  struct Known {
-    CallStamp upto = 0;
-    std::optional<FileState> state;  // of the file since, as long as none of them writes; nothing: unknown
-    CallStamp uncertain = 0;         // those that they may have written over since they knew of them
-  };
-
   Status raise_horizon(CallStamp horizon, CallStamp finished);
   Status drain_log(bool room);
   Status drain_everywhere(bool will_write);
@@ -161,12 +154,6 @@ class Spanning : public Reach {
   // On return no rank of this node logs anything in the ranges before it has asked the other nodes.
   Status give_up_leases(std::span<const Vector> ranges);
 
-  void compare();  // with what the file was like at the last close
-  std::optional<FileState> state_to_know();
-  Known known_by_others();
-  bool is_as(const Known& known_then) const;  // nothing has been drained or written since
-  void others_know(const std::optional<FileState>& state);
-
   FileParts& parts_;
   SharedFile& file_;
   Neighbours& neighbours_;
@@ -187,12 +174,7 @@ class Spanning : public Reach {
   std::unique_ptr<Region> reads_region_;
   std::optional<SharedReads> reads_;
   bool reads_tried_ = false;
-
-  bool woken_ = false;           // it has rested
-  bool mtime_reliable_ = false;  // the file's times show that somebody writes
-  FileState closed_{};           // as it was left at its last close, if it has rested
-  Mutex known_mutex_;            // nothing else is locked, and no system call made, while it is held
-  Known known_ PMIO_GUARDED_BY(known_mutex_);
+  Resting resting_;
 };
 
 }  // namespace pmio
