@@ -36,7 +36,7 @@ __attribute__((target("sse4.2"))) uint32_t crc_by_instruction(uint64_t crc, cons
                                                               size_t length) {
   const unsigned char* const end = at + length;
   // From a record's second word on: what is loaded across two words that have only just been stored waits for
-  // all stores before it, those of the data into the log among them.
+  // all stores before it. Those of the data into the log are among them.
   if (length >= 4 && reinterpret_cast<uintptr_t>(at) % 8 == 4) crc = crc_of<uint32_t>(crc, &at);
   while (end - at >= 8) crc = crc_of<uint64_t>(crc, &at);
   if (end - at >= 4) crc = crc_of<uint32_t>(crc, &at);

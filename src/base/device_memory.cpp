@@ -50,7 +50,7 @@ void look_again() {
   seen.store(loads, std::memory_order_release);
 }
 
-// Device memory is not given out at addresses where this thread has had other memory a moment ago: a library
+// Device memory is not given out at addresses where this thread has had other memory a moment ago. A library
 // that is loaded meanwhile gives out new addresses.
 bool is_new_to_thread(const void* at) {
   thread_local std::array<uintptr_t, kRegionsKnown> known __attribute__((tls_model("initial-exec"))){};

@@ -7,8 +7,9 @@
 
 namespace pmio {
 
-// Connections that stay open. A leader has them to each other leader: for questions, for its part in a round
-// and its streams, and for the drains that it asks for. Any rank has one to each leader, for questions.
+// Connections that stay open. A leader has them to each other leader. They are for questions, for its part in
+// a round and its streams, and for the drains that it asks for. Any rank has one to each leader, for
+// questions.
 constexpr uint64_t kOfALeader = 2 + kMostStreams + ConnectionPool::kMostIdle;
 constexpr uint64_t kOfARank = 1;
 // A rank has these to its own leader, besides.

@@ -54,7 +54,7 @@ bool is_recorded(const FileIdentity& recorded, const FileIdentity& found) {
 }
 
 Result<std::unique_ptr<TargetFile>> TargetFile::open(const std::string& path, Access access) {
-  // The file's kind is checked before the open, too: the open of a pipe waits for its other end, and the open
+  // The file's kind is checked before the open, too. The open of a pipe waits for its other end, and the open
   // of a device may act.
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno, what("cannot open", path));

@@ -29,8 +29,8 @@ static std::string job_directory(const std::string& directory, uint64_t id) {
   return directory + "/" + job_name(id);
 }
 
-// Shared flock on `alive`. A recovery that sees the directory before the lock is there may remove it again,
-// so the file that was locked must still be the one in the directory.
+// Shared flock on `alive`. A recovery that sees the directory before the lock is there may remove it again.
+// So the file that was locked must still be the one in the directory.
 static Result<int> declare_alive(const std::string& directory) {
   const std::string path = directory + "/" + kAlive;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

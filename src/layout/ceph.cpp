@@ -1,10 +1,9 @@
 // CephFS, mounted by the kernel or by ceph-fuse, through its virtual attributes, which are text:
 //   ceph.file.layout   "stripe_unit=1048576 stripe_count=4 object_size=4194304 pool=data"
 // Units go round-robin over stripe_count objects until each of them has object_size bytes, then over the next
-// stripe_count objects. The server here is the number of the object in its set: which OSD has an object is
-// decided by the cluster's map, that a client doesn't see here. One field may be set by its own name, while
-// the file is empty.
-// Source: CephFS documentation, "File layouts"; limits: Ceph, file_layout_t::is_valid and
+// stripe_count objects. The server here is the number of the object in its set. Which OSD has an object is
+// decided by the cluster's map, which a client does not see here. One field may be set by its own name, while
+// the file is empty. Source: CephFS documentation, "File layouts"; limits: Ceph, file_layout_t::is_valid and
 // osd_max_object_size.
 #include <charconv>
 

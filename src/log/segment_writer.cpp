@@ -77,7 +77,7 @@ Result<SegmentWriter> SegmentWriter::format(Region& region, const SegmentIdentit
     return Status(Code::invalid,
                   "the path of the target is longer than " + std::to_string(kMaxPath) + " bytes");
   const SegmentHeader header = make_header(region, identity);
-  // The magic is cleared first and written last: a crash in between leaves a segment that says nothing,
+  // The magic is cleared first and written last. A crash in between leaves a segment that says nothing,
   // rather than a damaged one. sync, not fence: if a power failure brought the old header back, it would
   // bring the generation before back, too.
   constexpr size_t kBehindMagic = sizeof header.magic;

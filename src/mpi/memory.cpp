@@ -67,8 +67,8 @@ Status Memory::fetch(PatternCursor& from, std::byte* to, uint64_t bytes) const {
   return {};
 }
 
-// If there is little between the blocks, one copy of some blocks and what is between them takes less time
-// than one copy of each block.
+// If there is little between the blocks, some blocks and what is between them are copied at once. That takes
+// less time than one copy of each block.
 Status Memory::fetch_blocks(const Vector& blocks, std::byte* to) const {
   constexpr uint64_t kTogether = 1 << 20, kGapsPerByte = 16;
   const auto stride = static_cast<uint64_t>(std::max<int64_t>(blocks.stride, 0));

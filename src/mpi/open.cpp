@@ -20,8 +20,8 @@
 namespace pmio {
 namespace {
 
-// Makes the file that the library's open would make, where hints ask for stripes and its file system lets one
-// choose them for a file that has nothing in it: the library may not know how. Left to the library: a file
+// Makes the file that the library's open would make, if hints ask for stripes. Its file system must let one
+// choose them for a file that has nothing in it. The library may not know how. Left to the library: a file
 // that must be new, and one whose name says how to open it.
 bool made_with_layout(const char* filename, int amode, const Hints& hints) {
   const bool makes = (amode & MPI_MODE_CREATE) != 0 && (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;

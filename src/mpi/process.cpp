@@ -31,7 +31,7 @@
 namespace pmio {
 namespace {
 
-// What was opened through a communicator of a session (MPI 4.1, 11.3) may be used after MPI_Finalize; what
+// What was opened through a communicator of a session (MPI 4.1, 11.3) may be used after MPI_Finalize. What
 // the program has forgotten to close is at least complete.
 void leave_open_files_to_library() {
   for (Handle* handle : own_handles()) {

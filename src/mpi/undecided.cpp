@@ -35,7 +35,7 @@ struct Seen {
   std::vector<const Handle*> logged;  // that are open, in the order in which they began to log
 };
 
-// A file that one rank opens alone is expected to be small from the first on: one that is not tells so by its
+// A file that one rank opens alone is expected to be small from the first on. One that is not tells so by its
 // first large write, before it. Files of all ranks have to show it.
 Seen& seen(Opener opener) {
   static Seen alone(kRow), together(0);

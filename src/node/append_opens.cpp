@@ -1,5 +1,5 @@
-// Which open of the file a call belongs to, and how far the calls of each have come: in the control block as
-// the program goes on, and in the open table of every segment when it begins.
+// Which open of the file a call belongs to, and how far the calls of each have come. That is told in the
+// control block as the program goes on, and in the open table of every segment when it begins.
 #include "node/appender.h"
 #include "node/file_opens.h"
 #include "node/job_impl.h"

@@ -174,9 +174,9 @@ void Appender::detach(size_t position) {
   owned_.erase(owned_.begin() + static_cast<ptrdiff_t>(position));
   SegmentCell& shared = file_.cell->segments[gone.cell];
   // Nothing of a segment that is given back may be replayed, and the next ledger does not tell of it any
-  // more: before its cell is let go, in case this process dies in between. Nobody reads the header of a
-  // segment that is in use. A failure here is not an error of the program's: the segment's next generation
-  // has another salt.
+  // more. It is made invalid before its cell is let go, in case this process dies in between. Nobody reads
+  // the header of a segment that is in use. A failure here is not an error of the program's: the segment's
+  // next generation has another salt.
   (void)SegmentWriter::invalidate(*gone.segment->region);
   FileControl* control = file_.control;
   {

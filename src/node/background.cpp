@@ -48,7 +48,7 @@ static uint32_t with_segment(const std::vector<std::shared_ptr<File>>& files) {
   }));
 }
 
-// Whether the first bytes for the log may be still to come: of a file that is only read there are none, and
+// Whether the first bytes for the log may be still to come. Of a file that is only read there are none, and
 // one of large pieces does not need it.
 static bool may_be_logged(const std::vector<std::shared_ptr<File>>& files) {
   return std::any_of(files.begin(), files.end(), [](const auto& file) {

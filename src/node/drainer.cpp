@@ -124,8 +124,8 @@ Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vect
   RobustLock index_lock(control->index_mutex);
   count_last_round_locked();
   if (is_lost) parts_.index->forget_runs_locked();
-  // The merge goes from rank to rank. What one that it has passed publishes now is not in this round, so what
-  // overwrites that, with a later stamp than now, must not be either: the next round would undo it.
+  // The merge goes from rank to rank. What one that it has passed publishes now is not in this round. So what
+  // overwrites that, with a later stamp than now, must not be either. The next round would undo it.
   PMIO_TRY(parts_.index->merge_locked(leftover, write ? monotonic_ns() - 1 : UINT64_MAX));
   Round& round = control->round;
   RobustLock claim_lock(control->claim_mutex);

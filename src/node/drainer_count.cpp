@@ -11,7 +11,7 @@ Status Drainer::finish_round(const std::vector<LedgerEntry>& marks, const FileIn
   state.entries = marks;
   if (const uint64_t horizon = control->horizon.load(std::memory_order_relaxed); horizon != UINT64_MAX)
     state.horizon = horizon;
-  // The ledger before the cells: a segment is reused only when its cell says that it is drained, and by then
+  // The ledger before the cells. A segment is reused only when its cell says that it is drained. By then
   // recovery knows that it needs nothing from it.
   PMIO_TRY(parts_.ledger->update(state));
   RobustLock lock(control->index_mutex);

@@ -95,7 +95,7 @@ Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
   if (leftover == nullptr && control_->updates_counted.load(std::memory_order_relaxed) !=
                                  control_->ledger_updates.load(std::memory_order_relaxed))
     return {};
-  // A round that is going on may have records that are in no run, and counts them as merged at its end: in a
+  // A round that is going on may have records that are in no run, and counts them as merged at its end. In a
   // run that somebody else makes they would stay undrained.
   std::optional<RobustLock> no_round;
   if (leftover == nullptr && control_->round.exclusive != 0) {

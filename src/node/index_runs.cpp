@@ -118,7 +118,7 @@ void FileIndex::spill_locked(size_t bytes) {
 }
 
 // Merges the smaller runs among the drained (or the dirty) ones into one, so that their number stays
-// logarithmic: the next larger run takes part as long as it is at most four times the sum of the smaller
+// logarithmic. The next larger run takes part as long as it is at most four times the sum of the smaller
 // ones.
 bool FileIndex::compact_locked(uint32_t drained) {
   std::vector<RunRef> candidates;

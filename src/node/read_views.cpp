@@ -1,5 +1,5 @@
-// Reading through a view: vectors that were written as they are read are copied whole; the rest goes through
-// a window_ of the file, or block by block where blocks are large or far apart.
+// Reading through a view. Vectors that were written as they are read are copied whole. The rest goes through
+// a window_ of the file, or block by block if blocks are large or far apart.
 #include <algorithm>
 
 #include "base/copy.h"

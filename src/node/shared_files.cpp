@@ -248,7 +248,7 @@ bool SharedFiles::renew(SharedParts& parts, const FileIdentity& target) {
   return parts.ledger.update(state).ok();
 }
 
-// Each step leaves what a process that died while it made these, or left a file, may have left: the ledger
+// Each step leaves what a process that died while it made these, or left a file, may have left. The ledger
 // tells of no segment, as none of the file that it was of can be replayed any more.
 std::optional<SharedParts> SharedFiles::recycle(const SharedFile& file) {
   std::optional<SharedParts> parts = spares_.free_one();

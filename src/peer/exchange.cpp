@@ -168,7 +168,7 @@ void Exchange::answered() {
 
 // A connection of an earlier call may have died while nobody asked. A new connection shows how the peer is
 // now. The peer has not carried the request out, because it carries out only whole ones. No new connection is
-// made if the peer, or its host, has said nothing for dead_after since some of the request was sent: then
+// made if the peer, or its host, has said nothing for dead_after since some of the request was sent. Then
 // this call is over.
 void Exchange::lost(int error) {
   const bool long_dead = sent_ == 0 || error == ECONNRESET;

@@ -330,7 +330,7 @@ Result<bool> remove_finished_job(const LogDirectory& parent, const std::string& 
   for (const std::string& entry : *names) {
     if (entry != kAlive) PMIO_TRY(job.remove(entry));
   }
-  // Now: not earlier, as whoever is killed before leaves a log that is to be found, and not later, when it
+  // Now. Not earlier, as whoever is killed before leaves a log that is to be found. And not later, when it
   // would be a note of one that is gone.
   const auto job_id = job_of(name);
   if (auto registry = Registry::find(); registry.ok() && job_id) static_cast<void>(registry->remove(*job_id));

@@ -152,8 +152,8 @@ bool knows(const JobInfo& job, const FileIdentity& target) {
                      [&target](const FileInfo& file) { return same_file(file.target, target); });
 }
 
-// Files of which only a ledger is left, so that they can be cleaned up, or a control block, which may tell
-// that there was more.
+// Files of which only a ledger is left, so that they can be cleaned up. Or only a control block, which may
+// tell that there was more.
 void add_files_without_segments(const Ledgers& ledgers, JobInfo* job) {
   for (const auto& [name, state] : ledgers.readable) {
     if (!knows(*job, state.target)) job->files.emplace_back().target = state.target;

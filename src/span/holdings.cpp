@@ -10,9 +10,10 @@ namespace pmio {
 constexpr size_t kMostHeld = 8192;         // vectors of an answer; of more nothing is told
 constexpr uint64_t kMostLooked = 1 << 18;  // pieces, for an answer
 
-// Looked at in this order: whether somebody writes past the log, then what has been; the calls, so that all
-// that was published in them is seen; the records, after independent writers have learnt that they are to ask
-// again; whether a round is being closed, whose bytes another node may still serve as they were before.
+// Looked at in this order. First whether somebody writes past the log, then what has been written so. The
+// calls are next, so that all that was published in them is seen. Then come the records, after independent
+// writers have learnt that they are to ask again. At last it asks whether a round is being closed, whose
+// bytes another node may still serve as they were before.
 Result<Spanning::Holdings> Spanning::holdings(uint64_t calls, const Interval& bytes) {
   WritesToSync& writes = file_.control->writes_to_sync;
   if (writes.writing()) return Holdings();

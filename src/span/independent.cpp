@@ -1,9 +1,9 @@
-// Independent writes to a file whose ranks are on several nodes (decision 0011): logged, where this node
-// holds the leases of their windows; else straight to the file.
+// Independent writes to a file whose ranks are on several nodes (decision 0011). They are logged if this node
+// holds the leases of their windows, and else go straight to the file.
 //
 // A writer announces itself, looks whether it holds the leases and what the horizon is, takes a stamp and
-// publishes its record, without waiting for anybody in between. So whoever gives leases up, or raises the
-// horizon, knows after a wait for those that were announced that nothing more comes under the old ones.
+// publishes its record. It waits for nobody in between. So whoever gives leases up, or raises the horizon,
+// knows after a wait for those that were announced that nothing more comes under the old ones.
 #include <algorithm>
 #include <set>
 

@@ -1,7 +1,7 @@
 // Files that rest: closed, complete, and with what of them is still in this rank's log. Opened again by the
-// job they go on as if they had never been closed, so that reads come from the log, if nobody outside of the
-// job has written the file meanwhile (decision 0014). Only files whose ranks are on several nodes rest: those
-// of one node are in its page cache.
+// job they go on as if they had never been closed. So reads come from the log, if nobody outside of the job
+// has written the file meanwhile (decision 0014). Only files whose ranks are on several nodes rest: those of
+// one node are in its page cache.
 //
 // Whoever has written shows in the file's time of modification, which the close has set back
 // (TargetFile::set_back); on file systems where it tells (tells_of_writes).
@@ -94,7 +94,7 @@ bool Resting::is_as(const Known& known_then) const {
   return now.ok() && *now == *known_then.state;
 }
 
-// If the job has drained since others know of the file, its own writes hide theirs: those records they may
+// If the job has drained since others know of the file, its own writes hide theirs. Those records they may
 // have written over, but not what has been drained since.
 RestingState Resting::state(bool may_rest) {
   if (!mtime_reliable_) return {};

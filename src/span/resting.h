@@ -1,5 +1,6 @@
-// Whether a file of several nodes may rest when it is closed, and whether somebody outside of the job has
-// written it meanwhile (decision 0014): what its times told when others last knew of its records.
+// What the times of a file of several nodes told when others last knew of its records (decision 0014). By
+// them it may rest when it is closed, and its next open sees whether somebody outside of the job has written
+// it.
 //
 // Threads: any for what says so; else in the open or the close of all ranks.
 #pragma once
@@ -18,8 +19,8 @@ class Resting {
  public:
   explicit Resting(SharedFile& file) : file_(file) {}
 
-  // When all ranks are in the open, and what dead jobs had left for the file is in it: with what the file was
-  // like at the last close.
+  // When all ranks are in the open, and what dead jobs had left for the file is in it. Compares it with what
+  // it was like at the last close.
   void compare();
   // Before a sync returns: others know of all that has been drained. Any thread.
   void note_sync();

@@ -41,10 +41,10 @@ CallStamp Spanning::finished_horizon() const {
 
 // A node whose ranks had all closed the file begins anew; the others are not at their beginning. It holds
 // nothing of the rounds that they have finished, and so its ledger may say that it has finished them too.
-// The ledger of a node that goes on with its log is left as it is: the horizon was raised by rounds too that
-// have failed, or that only other nodes have finished. Recovery sees this by comparing the ledgers; else it
-// would replay what this node still has of such a round over newer bytes that another one counts as drained.
-// Durable if nothing says more.
+// The ledger of a node that goes on with its log is left as it is. Rounds that have failed, or that only
+// other nodes have finished, have raised the horizon, too. Recovery sees this by comparing the ledgers. Else
+// it would replay what this node still has of such a round over newer bytes that another one counts as
+// drained. Durable if nothing says more.
 Status Spanning::raise_horizon(CallStamp horizon, CallStamp finished) {
   FileControl& control = *file_.control;
   const RobustLock lock(control.drain_mutex);
