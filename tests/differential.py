@@ -30,6 +30,7 @@ def random_settings(seed, torture, logs, modes):
         "PMIO_MODE": chooser.choice(modes),
         "PMIO_DIRECT_FROM": chooser.choice(["auto", "off", "64", "1K", "16K"]),
         "PMIO_CLOSE": chooser.choice(["complete", "background"]),
+        "PMIO_GATHER": chooser.choice(["auto", "on", "on"]),
     }
     return settings | buffering(chooser) if settings["PMIO_MODE"] == "twophase" else settings
 

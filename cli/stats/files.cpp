@@ -145,7 +145,8 @@ void print_buffering(const FileOfJob& file, const FileNumbers& n) {
     Wrapped line("buffering");
     line.add(number(file.most(&FileNumbers::exchanged_calls)) + " calls exchanged");
     line.add(number(file.most(&FileNumbers::unexchanged_calls)) + " not");
-    line.add(file.in_force.value("cb_nodes", std::string("?")) + " aggregators");
+    if (file.in_force.contains("cb_nodes"))
+      line.add(file.in_force.value("cb_nodes", std::string()) + " aggregators");
     line.add(number(file.ranks_with(&FileNumbers::windows)) + " active");
     line.add(number(n.windows) + " windows");
     line.add(percent_text(n.whole_stripe_bytes, n.window_bytes) + " of bytes in whole stripes");

@@ -45,13 +45,15 @@ class Round:
         self.background = self.random.choice(["on", "on", "off"])
         self.direct_from = self.random.choice(["auto", "256", "600"])  # of cells of 256 bytes
         self.close = self.random.choice(["complete", "background"])
+        self.gather = self.random.choice(["auto", "on"])
         self.said = ""  # by the job, on standard output and error
 
     def settings(self) -> dict[str, object]:
         """The environment of the ranks."""
         directories = {"PMIO_DIR": self.logs, "PMIO_REGISTRY": self.scratch}
         sizes = {"PMIO_LOG_SIZE": self.log_size, "PMIO_DIRECT_FROM": self.direct_from}
-        settings = {**directories, **sizes, "PMIO_BACKGROUND": self.background, "PMIO_CLOSE": self.close}
+        ways = {"PMIO_BACKGROUND": self.background, "PMIO_CLOSE": self.close, "PMIO_GATHER": self.gather}
+        settings = {**directories, **sizes, **ways}
         return settings | self.buffering() if self.options.buffering else settings
 
     def buffering(self) -> dict[str, str]:

@@ -25,6 +25,7 @@ const char* buffering_name(Buffering buffering) {
     case Buffering::disable:
       return "disable";
     case Buffering::automatic:
+    case Buffering::asked:
       break;
   }
   return "automatic";

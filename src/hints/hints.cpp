@@ -134,11 +134,30 @@ Status set_direct_from(Hints& hints, std::string_view key, std::string_view valu
   return {};
 }
 
-const std::array<std::string_view, 16> kKeys{
-    "pmio_mode",        "pmio_dir",         "pmio_log_size",  "pmio_index_memory",
-    "pmio_durability",  "pmio_background",  "pmio_stats",     "pmio_across_nodes",
-    "pmio_interface",   "pmio_keep_closed", "pmio_max_age",   "pmio_close",
-    "pmio_direct_from", "pmio_cb_align",    "pmio_cb_memory", "pmio_cb_buffering"};
+Status set_gather(Hints& hints, std::string_view key, std::string_view value) {
+  bool on = false;
+  if (value != "auto" && !set_switch(on, key, value).ok()) return bad_value(key, value, "auto, on or off");
+  hints.gather = value == "auto" ? Gather::automatic : (on ? Gather::on : Gather::off);
+  return {};
+}
+
+const char* gather_name(Gather gather) {
+  switch (gather) {
+    case Gather::automatic:
+      return "auto";
+    case Gather::on:
+      return "on";
+    case Gather::off:
+      break;
+  }
+  return "off";
+}
+
+const std::array<std::string_view, 17> kKeys{
+    "pmio_mode",       "pmio_dir",         "pmio_log_size",     "pmio_index_memory", "pmio_durability",
+    "pmio_background", "pmio_stats",       "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
+    "pmio_max_age",    "pmio_close",       "pmio_direct_from",  "pmio_gather",       "pmio_cb_align",
+    "pmio_cb_memory",  "pmio_cb_buffering"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
@@ -219,6 +238,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_max_age") return set_max_age(hints, key, value);
   if (key == "pmio_close") return set_close(hints, key, value);
   if (key == "pmio_direct_from") return set_direct_from(hints, key, value);
+  if (key == "pmio_gather") return set_gather(hints, key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
@@ -296,6 +316,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::s
           {"pmio_max_age", duration_text(hints.max_age_ns)},
           {"pmio_close", hints.closes_in_background ? "background" : "complete"},
           {"pmio_direct_from", direct_from_text(hints.direct_from)},
+          {"pmio_gather", gather_name(hints.gather)},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},

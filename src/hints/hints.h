@@ -29,6 +29,9 @@ enum class Mode { automatic, log, off, independent, twophase };
 // In order of what they allow; the least of all ranks' counts.
 enum class AcrossNodes { off, automatic, on };
 
+// Whether small pieces of a file that logs are gathered, so that they go to the file in large ones.
+enum class Gather { automatic, on, off };
+
 // Of collective buffering, with the meanings that Cray's MPI gives them.
 struct BufferingHints {
   Buffering writes = Buffering::automatic, reads = Buffering::automatic;  // romio_cb_write, romio_cb_read
@@ -52,6 +55,7 @@ struct Hints {
   bool keep_closed = true;                            // pmio_keep_closed
   bool closes_in_background = false;                  // pmio_close, of a file
   DirectFrom direct_from = kDirectFrom;               // pmio_direct_from, of a file
+  Gather gather = Gather::automatic;                  // pmio_gather, of a file
   int stats = 0;                                      // pmio_stats
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
   std::string interface;                              // pmio_interface, between nodes; empty: chosen

@@ -13,9 +13,9 @@ class BufferedEngine final : public LogEngine {
   Status write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
     if (!is_exchanged(call)) return LogEngine::write(handle, call, etype_offset, memory);
     InHostMemory host(memory);
-    PMIO_TRY(fetch_or_take_part(handle, call, host));
+    PMIO_TRY(fetch_or(host, [&] { (void)exchange(handle, call, {}); }));
     Status written = exchange(handle, call, request_of(handle, etype_offset, memory, host));
-    if (written.ok()) handle.file->opens().note_empty_call(call.number);
+    if (written.ok()) handle.buffered->end_call();
     return written;
   }
 
@@ -56,11 +56,6 @@ class BufferedEngine final : public LogEngine {
   static Status exchange(Handle& handle, const Call& call, const TwoPhaseRequest& request) {
     handle.buffered->begin_call(call.number);
     return handle.buffered->engine().write(request);
-  }
-  static Status fetch_or_take_part(Handle& handle, const Call& call, InHostMemory& host) {
-    Status fetched = host.fetch();
-    if (!fetched.ok()) (void)exchange(handle, call, {});
-    return fetched;
   }
 };
 constinit BufferedEngine the_buffered_engine;

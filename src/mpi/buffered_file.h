@@ -22,6 +22,7 @@ class BufferedFile {
   TwoPhase& engine() { return *engine_; }
   // Of one that logs: what is written from now on is of that call.
   void begin_call(CallNumber call) { log_->begin_call(call); }
+  void end_call() { log_->end_call(); }
   // After those that were wished.
   TwoPhaseOptions options_in_force() const;
 

@@ -49,6 +49,8 @@ class Engine {
   virtual Status persist(Handle& handle) = 0;
   // What the ranks of this node have written is in the file.
   virtual Status drain(Handle& handle) = 0;
+  // Whether its file counts the calls for the statistics.
+  virtual bool counts_calls() const { return false; }
   // As MPI_File_get_info tells it.
   virtual Mode mode() const = 0;
 
@@ -71,5 +73,7 @@ Engine& independent_engine();
 Engine& two_phase_engine();
 // The same with pmio_cb_buffering=on.
 Engine& buffered_engine();
+// Of a handle that logs, while collective writes of small pieces are gathered (mpi/gathering.h).
+Engine& gathering_engine();
 
 }  // namespace pmio

@@ -34,6 +34,14 @@ class InHostMemory {
   std::unique_ptr<std::byte[]> copy_;
 };
 
+// If the bytes cannot be had, the rank takes part in the exchange without any: the others wait for it.
+template <class TakePart>
+Status fetch_or(InHostMemory& host, TakePart&& take_part) {
+  Status fetched = host.fetch();
+  if (!fetched.ok()) take_part();
+  return fetched;
+}
+
 inline TwoPhaseRequest request_of(const Handle& handle, int64_t etype_offset, const Memory& memory,
                                   const InHostMemory& host) {
   const FileView& view = handle.view;

@@ -33,9 +33,11 @@ FileStatistics::Pairs library_hints_in_force(const Handle& handle) {
 }
 
 std::string why_logged(const Handle& handle) {
-  if (&handle.engine() != &log_engine()) return {};
-  if (handle.hints.mode == Mode::log) return "pmio_mode=log";
-  return handle.decided_late ? "it turned out not to be small" : "it was not expected to be small";
+  if (handle.engine().mode() != Mode::log) return {};
+  const bool gathered = handle.gathering && handle.gathering->counters().exchanged_calls > 0;
+  const std::string more = gathered ? "; gathered while cold" : "";
+  if (handle.hints.mode == Mode::log) return "pmio_mode=log" + more;
+  return (handle.decided_late ? "it turned out not to be small" : "it was not expected to be small") + more;
 }
 
 }  // namespace
@@ -91,6 +93,23 @@ FileStatistics::Pairs hints_in_force(const Handle& handle) {
     for (HintPair& pair : buffering_in_force(handle.buffered->options_in_force()))
       pairs.push_back(std::move(pair));
   return pairs;
+}
+
+void add_to(FileNumbers& numbers, const TwoPhaseCounters& buffering) {
+  numbers.exchanged_calls = buffering.exchanged_calls;
+  numbers.unexchanged_calls = buffering.independent_calls;
+  numbers.windows = buffering.windows;
+  numbers.window_bytes = buffering.accessed_bytes;
+  numbers.whole_stripe_bytes = buffering.whole_stripes;
+  numbers.shared_stripes = buffering.shared_stripes;
+  numbers.messages = buffering.messages;
+  numbers.message_bytes = buffering.message_bytes;
+  numbers.metadata_bytes = buffering.metadata_bytes;
+  numbers.arrival_ns = buffering.arrival_ns;
+  numbers.copy_ns = buffering.copy_ns;
+  numbers.exchange_ns = buffering.exchange_ns;
+  numbers.file_ns = buffering.file_ns;
+  numbers.wait_ns = buffering.wait_ns;
 }
 
 void note_closing(Handle& handle) {

@@ -8,6 +8,7 @@
 
 #include "mpi/call.h"
 #include "stats/file_statistics.h"
+#include "twophase/two_phase.h"
 
 namespace pmio {
 
@@ -38,5 +39,8 @@ FileStatistics::Pairs hints_in_force(const Handle& handle);
 
 // Before the close of the handle, and of what the program has left open at the end.
 void note_closing(Handle& handle);
+
+// What collective buffering has done.
+void add_to(FileNumbers& numbers, const TwoPhaseCounters& buffering);
 
 }  // namespace pmio

@@ -19,6 +19,7 @@
 #include "mpi/buffered_file.h"
 #include "mpi/engine.h"
 #include "mpi/file_notes.h"
+#include "mpi/gathering.h"
 #include "mpi/held_type.h"
 #include "mpi/info.h"
 #include "mpi/next.h"
@@ -48,6 +49,7 @@ struct Handle {
   std::shared_ptr<File> file;              // null where the handle never logged
   std::unique_ptr<StraightFile> straight;  // null where the handle never went straight
   std::unique_ptr<BufferedFile> buffered;  // of pmio_mode=twophase; uses straight, or file
+  std::unique_ptr<Gathering> gathering;  // of one that logs, from the first view on that wants it; uses file
   // TargetFile::largest_bytes where it may write, as far as it has been asked for: no file system that has
   // MPI-IO takes less than the first value.
   std::atomic<int64_t> largest_bytes{INT32_MAX};

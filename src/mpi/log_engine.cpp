@@ -117,7 +117,11 @@ Outcome LogEngine::preallocate(Handle& handle, MPI_Offset size) {
   return room.outcome;
 }
 
-int LogEngine::close(Handle& handle) { return close_log(handle); }
+int LogEngine::close(Handle& handle) {
+  note_gathering(handle);
+  handle.gathering.reset();
+  return close_log(handle);
+}
 
 Outcome LogEngine::sync(Handle& handle) {
   // A read-only handle gets the library's error.

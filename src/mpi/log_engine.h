@@ -45,8 +45,12 @@ class LogEngine : public Engine {
   Outcome sync(Handle& handle) override;
   int close(Handle& handle) override;
   Result<uint64_t> size_bytes(Handle& handle) override { return handle.file->size_bytes(); }
-  Status persist(Handle& handle) override { return handle.file->persist(); }
+  // What this rank has written may lie in another rank's log if it was gathered.
+  Status persist(Handle& handle) override {
+    return handle.gathering ? handle.file->sync() : handle.file->persist();
+  }
   Status drain(Handle& handle) override { return handle.file->drain(); }
+  bool counts_calls() const override { return true; }
   Mode mode() const override { return Mode::log; }
 
  protected:

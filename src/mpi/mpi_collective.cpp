@@ -1,71 +1,17 @@
 #include "mpi/mpi_collective.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 
-#include "base/file_descriptor.h"
-#include "base/memory_limits.h"
 #include "medium/medium.h"
 #include "mpi/agree.h"
 #include "mpi/errors.h"
+#include "mpi/shared_memory.h"
 
 namespace pmio {
 namespace {
 
-using Shared = Result<std::shared_ptr<std::byte>>;
-
-Shared map(int fd, uint64_t bytes, const std::string& name) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (address == MAP_FAILED) return Status::from_errno(errno, "cannot map the shared memory '" + name + "'");
-  return std::shared_ptr<std::byte>(static_cast<std::byte*>(address),
-                                    [bytes](std::byte* memory) { munmap(memory, bytes); });
-}
-
-// Reserved, or the first touch of a full file system would be fatal.
-Shared create_shared(const std::string& name, uint64_t bytes) {
-  const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.ok()) return Status::from_errno(errno, "cannot create the shared memory '" + name + "'");
-  const bool may_be = bytes <= largest_file_bytes();  // else a signal would end the program
-  if (const int error = may_be ? posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)) : EFBIG)
-    return Status::from_errno(error, "cannot reserve the shared memory '" + name + "'");
-  return map(fd.get(), bytes, name);
-}
-
-Shared open_shared(const std::string& name, uint64_t bytes) {
-  const FileDescriptor fd(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
-  if (!fd.ok()) return Status::from_errno(errno, "cannot open the shared memory '" + name + "'");
-  struct stat facts {};
-  if (fstat(fd.get(), &facts) != 0 || facts.st_uid != geteuid() ||
-      static_cast<uint64_t>(facts.st_size) != bytes)
-    return Status(Code::access, "the shared memory '" + name + "' is not this file's");
-  return map(fd.get(), bytes, name);
-}
-
-}  // namespace
-
-// Where the memory of a node has a name for a while.
-class MpiCollective::Place {
- public:
-  virtual ~Place() = default;
-  virtual Shared create(const std::string& name, uint64_t bytes) = 0;
-  virtual Shared open(const std::string& name, uint64_t bytes) = 0;
-  virtual void remove(const std::string& name) = 0;
-};
-
-class MpiCollective::MemoryPlace final : public Place {
- public:
-  Shared create(const std::string& name, uint64_t bytes) override { return create_shared("/" + name, bytes); }
-  Shared open(const std::string& name, uint64_t bytes) override { return open_shared("/" + name, bytes); }
-  void remove(const std::string& name) override { shm_unlink(("/" + name).c_str()); }
-};
-
 // A medium keeps its regions away from the limits of the job's memory.
-class MpiCollective::LogPlace final : public Place {
+class LogPlace final : public SharedPlace {
  public:
   explicit LogPlace(const std::string& directory) : medium_(open_medium(directory, Durability::none)) {}
   Shared create(const std::string& name, uint64_t bytes) override {
@@ -90,6 +36,8 @@ class MpiCollective::LogPlace final : public Place {
   Result<std::unique_ptr<Medium>> medium_;
 };
 
+}  // namespace
+
 MpiCollective::~MpiCollective() { mpi().Comm_free(&comm_); }
 
 bool MpiCollective::leads_node() const {
@@ -98,16 +46,11 @@ bool MpiCollective::leads_node() const {
   return static_cast<uint32_t>(first - nodes.begin()) == members().rank;
 }
 
-Shared MpiCollective::share_in(Place& place, uint64_t bytes, bool* all) {
+Shared MpiCollective::share_in(SharedPlace& place, uint64_t bytes, bool* all) {
   const std::string name = "pmio-buffer-" + name_ + "-" + std::to_string(shared_++);
-  Shared memory = Status(Code::io, "the other ranks of the node are not reached");
-  const bool leads = leads_node();
-  if (leads) memory = place.create(name, bytes);
-  // From here on it is there, or will not be.
-  if (mpi().Barrier(comm_) == MPI_SUCCESS && !leads) memory = place.open(name, bytes);
-  *all = on_all_ranks(memory.ok(), comm_);
-  if (leads) place.remove(name);
-  return memory;
+  return pmio::share_in(
+      place, name, bytes, leads_node(), [this] { return mpi().Barrier(comm_) == MPI_SUCCESS; },
+      [this](bool here) { return on_all_ranks(here, comm_); }, all);
 }
 
 // By the lowest rank that could not: on a node, that is the one that could not create it.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mpi/library.h"
+#include "mpi/shared_memory.h"
 #include "twophase/collective.h"
 
 namespace pmio {
@@ -43,12 +44,9 @@ class MpiCollective final : public Collective {
   };
   Message begin(Begun begun);
   bool leads_node() const;
-  class Place;
-  class MemoryPlace;
-  class LogPlace;
 
   // all: whether all ranks have it.
-  Result<std::shared_ptr<std::byte>> share_in(Place& place, uint64_t bytes, bool* all);
+  Result<std::shared_ptr<std::byte>> share_in(SharedPlace& place, uint64_t bytes, bool* all);
   void say_why_not_in_log(const Status& status);
 
   MPI_Comm comm_;

@@ -34,23 +34,6 @@ class IndependentEngine final : public StraightEngine {
 };
 constinit IndependentEngine the_independent_engine;
 
-void add_to(FileNumbers& numbers, const TwoPhaseCounters& buffering) {
-  numbers.exchanged_calls = buffering.exchanged_calls;
-  numbers.unexchanged_calls = buffering.independent_calls;
-  numbers.windows = buffering.windows;
-  numbers.window_bytes = buffering.accessed_bytes;
-  numbers.whole_stripe_bytes = buffering.whole_stripes;
-  numbers.shared_stripes = buffering.shared_stripes;
-  numbers.messages = buffering.messages;
-  numbers.message_bytes = buffering.message_bytes;
-  numbers.metadata_bytes = buffering.metadata_bytes;
-  numbers.arrival_ns = buffering.arrival_ns;
-  numbers.copy_ns = buffering.copy_ns;
-  numbers.exchange_ns = buffering.exchange_ns;
-  numbers.file_ns = buffering.file_ns;
-  numbers.wait_ns = buffering.wait_ns;
-}
-
 }  // namespace
 
 Engine& independent_engine() { return the_independent_engine; }

@@ -106,6 +106,11 @@ bool Team::largest(std::span<int64_t> values) const {
 
 void Team::barrier() const { (void)largest({}); }
 
+void Team::progress() const {
+  int there = 0;
+  if (tag_.taken()) (void)mpi().Iprobe(MPI_ANY_SOURCE, tag_.value(), through_, &there, MPI_STATUS_IGNORE);
+}
+
 bool Team::all(bool here) const {
   int64_t missing[] = {here ? 0 : 1};
   return largest(missing) && missing[0] == 0;

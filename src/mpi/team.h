@@ -60,6 +60,8 @@ class Team {
 
   // Nobody returns before everybody has come.
   void barrier() const;
+  // Not collective, and waits for nobody: the library goes on with what has begun.
+  void progress() const;
   bool all(bool here) const;
   // The largest of all ranks' codes: MPI_SUCCESS is the smallest.
   int worst(int code) const;

@@ -44,7 +44,7 @@ Moved count_and_move(Handle& handle, const Transfer& transfer, Completion comple
 // The log counts what it does by itself.
 Moved move_for(Handle& handle, const Transfer& transfer, Completion completion) {
   Engine& engine = handle.engine();
-  if (FileStatistics::on() && &engine != &log_engine()) [[unlikely]]
+  if (FileStatistics::on() && !engine.counts_calls()) [[unlikely]]
     return count_and_move(handle, transfer, completion);
   return engine.transfer(handle, transfer, completion);
 }

@@ -4,6 +4,7 @@
 #include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
+#include "mpi/gathering.h"
 #include "mpi/info.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
@@ -36,10 +37,12 @@ constexpr bool kLibraryKeepsHintsOfViews = true;
 struct AnyRank {
   bool has_new_hints;  // for the library. Few set_views have any.
   bool leaves_view;    // to the library
+  GatherWish gathers;
+  bool against_gathering;
 };
 
-// Collective. leaves_view: of this rank.
-AnyRank agree_on_view(Handle& handle, MPI_Info info, bool leaves_view) {
+// Collective. leaves_view, gathers: of this rank.
+AnyRank agree_on_view(Handle& handle, MPI_Info info, bool leaves_view, GatherWish gathers) {
   bool news = false;
   if (info != MPI_INFO_NULL) {
     read_info(info, handle.rank == 0, &handle.hints);
@@ -47,9 +50,10 @@ AnyRank agree_on_view(Handle& handle, MPI_Info info, bool leaves_view) {
   }
   // MPI does not make all ranks meet here, but its libraries do, and programs count on it. HDF5 does between
   // its read of the table of free space and one rank's write of it.
-  int64_t any[] = {news ? 1 : 0, leaves_view ? 1 : 0};
+  int64_t any[] = {news ? 1 : 0, leaves_view ? 1 : 0, static_cast<int64_t>(gathers),
+                   is_against_gathering(handle) ? 1 : 0};
   (void)handle.team.largest(any);
-  return {any[0] != 0, any[1] != 0};
+  return {any[0] != 0, any[1] != 0, static_cast<GatherWish>(any[2]), any[3] != 0};
 }
 
 // Collective: the library gets the view's hints, but not the view. Each rank hands on all its hints, not the
@@ -72,7 +76,10 @@ Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_D
   const bool leaves_view =
       view.ok() ? handle.ranks == 1 && !view->filetype->monotonic : view.status().code() == Code::unsupported;
   // Before anything that fails on one rank only.
-  const AnyRank any = agree_on_view(handle, info, leaves_view);
+  const bool may_gather = handle.file != nullptr && view.ok() && !leaves_view;
+  const AnyRank any =
+      agree_on_view(handle, info, leaves_view, may_gather ? wish_to_gather(handle, *view) : GatherWish::none);
+  choose_gathering(handle, any.gathers, any.against_gathering);
   if (any.has_new_hints)
     if (const int code = hand_hints_on(handle, info); code != MPI_SUCCESS) return code;
   if (handle.shared_in_library) {

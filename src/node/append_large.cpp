@@ -25,6 +25,12 @@ bool Appender::has_warm_room(uint64_t bytes) const {
   return bytes <= warm + pool.warm_bytes();
 }
 
+bool Appender::is_cold_for(uint64_t bytes) {
+  if (large_pieces_.least_bytes() > kDirectFrom.warm) return false;
+  const LockGuard lock(mutex);
+  return !has_warm_room(bytes);
+}
+
 bool Appender::goes_straight(const Vector& where) const {
   const bool if_warm = large_pieces_.suits(where.block_length, true);
   const bool if_cold = large_pieces_.suits(where.block_length, false);
@@ -62,7 +68,7 @@ Status Appender::append_large(uint64_t offset, const std::byte* data, uint64_t b
 // Of a call of so many bytes. No record of it tells that the call is over: the table does, if there is one.
 void Appender::tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call) {
   Counters& all = file_.job->member->counters();
-  if (large.bytes == bytes) {
+  if (large.bytes == bytes && !call.goes_on) {
     past_log_.calls++;
     past_log_.collective += call.independent ? 0 : 1;
     count(all.direct_calls);

@@ -64,6 +64,17 @@ void Appender::note_empty_call(CallNumber call) {
   if (advance_table(call) || attach_for_table()) (void)owned_.back().writer.fence();
 }
 
+void Appender::note_exchanged_call(CallNumber call, uint64_t exchange_ns) {
+  {
+    const LockGuard lock(mutex);
+    tally_.calls++;
+    tally_.collective++;
+    tally_.exchanged++;
+    tally_.exchange_ns += exchange_ns;
+  }
+  note_empty_call(call);
+}
+
 bool Appender::has_table_only() const {
   const uint32_t of = table_cell_.load(std::memory_order_relaxed);
   return of != kNoCell && file_.cell->segments[of].published.load(std::memory_order_relaxed) == 0;
@@ -111,5 +122,9 @@ uint32_t FileOpens::add(uint64_t number, uint32_t ranks, uint32_t rank) {
 void FileOpens::remove(uint32_t open) { appender_.remove_open(open); }
 
 void FileOpens::note_empty_call(CallNumber call) { appender_.note_empty_call(call); }
+
+void FileOpens::note_exchanged_call(CallNumber call, uint64_t exchange_ns) {
+  appender_.note_exchanged_call(call, exchange_ns);
+}
 
 }  // namespace pmio

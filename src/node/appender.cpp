@@ -18,9 +18,10 @@ constexpr uint64_t kLeastRoom = 256;
 
 void Appender::tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) {
   tally_.timer.done(bytes, begin_ns);
-  tally_.calls++;
   tally_.bytes += bytes;
   new_bytes_ = tally_.bytes;
+  if (call.goes_on) return;
+  tally_.calls++;
   tally_.collective += call.independent ? 0 : 1;
 }
 
@@ -200,8 +201,8 @@ void Appender::add_up(bool waits) {
   const uint64_t collective = tally.collective + past_log.collective;
   count(all.collective_writes, collective);
   count(all.independent_writes, tally.calls + past_log.calls - collective);
-  count(all.append_ns, tally.timer.total_ns());
-  count(all.append_timed_calls, tally.timer.timed_calls());
+  count(all.append_ns, tally.timer.total_ns() + tally.exchange_ns);
+  count(all.append_timed_calls, tally.timer.timed_calls() + tally.exchanged);
   if (!FileStatistics::on()) return;
   FileNumbers done;
   done.collective_writes = collective;
@@ -209,7 +210,7 @@ void Appender::add_up(bool waits) {
   done.logged_bytes = tally.bytes;
   done.past_log_bytes = past_log.bytes;
   done.written_bytes = tally.bytes + past_log.bytes;
-  done.write_ns = tally.timer.total_ns() + past_log_ns;
+  done.write_ns = tally.timer.total_ns() + tally.exchange_ns + past_log_ns;
   FileStatistics::of_process().add(file_.path, done);
 }
 

@@ -62,6 +62,7 @@ class Appender {
   Status append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
                 CallNumber call) PMIO_EXCLUDES(mutex);
   void note_empty_call(CallNumber call) PMIO_EXCLUDES(mutex);
+  void note_exchanged_call(CallNumber call, uint64_t exchange_ns) PMIO_EXCLUDES(mutex);
   uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank) PMIO_EXCLUDES(mutex);
   void remove_open(uint32_t open) PMIO_EXCLUDES(mutex);
 
@@ -87,6 +88,9 @@ class Appender {
   void take_stamp(uint64_t stamp) PMIO_REQUIRES(mutex) { last_stamp_ = stamp; }
   // When the call that is about to be counted began, for tally; 0 if that does not want to know.
   uint64_t begin_ns(uint64_t bytes) const PMIO_REQUIRES(mutex);
+  // Whether pieces of so many bytes together would go to memory of the log that nobody has touched, of a file
+  // whose large pieces may go straight to it.
+  bool is_cold_for(uint64_t bytes) PMIO_EXCLUDES(mutex);
   // Ends the count of a call.
   void tally(uint64_t bytes, uint64_t begin_ns, CallNumber call) PMIO_REQUIRES(mutex);
   void is_slow() PMIO_REQUIRES(mutex) { tally_.timer.slow(); }
@@ -129,6 +133,7 @@ class Appender {
   // What the hot path counts, under the lock that it holds anyway.
   struct Tally {
     uint64_t calls = 0, collective = 0, bytes = 0, records = 0;
+    uint64_t exchanged = 0, exchange_ns = 0;  // calls whose bytes were exchanged, and the time that took
     CallTimer timer;
   };
   static constexpr uint32_t kNoCell = UINT32_MAX;

@@ -24,6 +24,9 @@ class FileOpens {
   // A collective write call to which this rank gave no byte: recovery will know that it was made. One fence;
   // waits for nobody. If no segment is free for it, only the control block tells.
   void note_empty_call(CallNumber call);
+  // The same of a call whose bytes the ranks have exchanged: whose log they are in now does not matter. The
+  // appends that brought them there had CallNumber::goes_on. exchange_ns: the call's time without these.
+  void note_exchanged_call(CallNumber call, uint64_t exchange_ns);
 
  private:
   Appender& appender_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "twophase/domains.h"
 
 namespace pmio {
@@ -13,11 +14,31 @@ void add_piece(Pattern* pieces, uint64_t begin, const Interval& bytes) {
 
 }  // namespace
 
+void LogStore::begin_call(CallNumber call) {
+  call_ = call;
+  call_.goes_on = true;
+  began_ns_ = monotonic_ns();
+  append_ns_ = 0;
+}
+
+void LogStore::end_call() {
+  CallNumber call = call_;
+  call.goes_on = false;
+  file_.opens().note_exchanged_call(call, monotonic_ns() - began_ns_ - append_ns_);
+}
+
+Status LogStore::append(PatternCursor& to, PatternCursor& from, const std::byte* buffer, uint64_t bytes) {
+  const uint64_t begin = monotonic_ns();
+  Status appended = file_.append(to, from, buffer, bytes, call_);
+  append_ns_ += monotonic_ns() - begin;
+  return appended;
+}
+
 Status LogStore::append(uint64_t begin, const std::byte* window, Pattern pieces) {
   if (pieces.parts.empty()) return {};
   pieces.finish(pieces.parts.back().end());
   PatternCursor to(pieces, static_cast<int64_t>(begin), 0), from(pieces, 0, 0);
-  return file_.append(to, from, window, pieces.size, call_);
+  return append(to, from, window, pieces.size);
 }
 
 // Whole stripes by themselves: with what lies around them they would be pieces that begin anywhere.
@@ -45,7 +66,7 @@ Status LogStore::read(uint64_t offset, void* data, uint64_t length, uint64_t* go
 
 Status LogStore::write_own(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
                            uint64_t bytes) {
-  return file_.append(file, memory, buffer, bytes, call_);
+  return append(file, memory, buffer, bytes);
 }
 
 Status LogStore::read_own(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t bytes,

@@ -18,11 +18,10 @@ class LogStore final : public Store {
   // The file must outlive it. layout: of the stripes.
   LogStore(File& file, Layout layout) : file_(file), layout_(std::move(layout)) {}
 
-  // What is written from now on is of that call, which ends with File::note_empty_call.
-  void begin_call(CallNumber call) {
-    call_ = call;
-    call_.goes_on = true;
-  }
+  // What is written from now on is of that call.
+  void begin_call(CallNumber call);
+  // That call is over, and all its bytes are in some log or in the file. Of a rank that has given some.
+  void end_call();
 
   const std::string& path() const override { return file_.target().path(); }
   Status write_each(uint64_t begin, const std::byte* window, std::span<const Interval> covered) override;
@@ -35,12 +34,15 @@ class LogStore final : public Store {
                   uint64_t* got) override;
 
  private:
+  Status append(PatternCursor& to, PatternCursor& from, const std::byte* buffer, uint64_t bytes);
   // Of the window.
   Status append(uint64_t begin, const std::byte* window, Pattern pieces);
 
   File& file_;
   const Layout layout_;
   CallNumber call_;
+  uint64_t began_ns_ = 0;   // the call
+  uint64_t append_ns_ = 0;  // of it: in File::append
 };
 
 }  // namespace pmio

@@ -14,6 +14,12 @@ constexpr uint64_t kSparseWrite = 64, kSparseRead = 8;
 // A piece so long gains nothing from an exchange.
 constexpr uint64_t kLongPiece = uint64_t{1} << 20;
 
+// Of calls whose ranks ask for an exchange: each rank gives at least so many bytes on the average, or waiting
+// for the others costs more than is gained; and nearly all that is accessed is wanted, so that windows become
+// long pieces of the file.
+constexpr uint64_t kLeastAsked = uint64_t{32} << 10;
+constexpr uint64_t kDenseParts = 4;  // one of them may be missing
+
 // About how many pieces the request has in the file.
 uint64_t pieces_of(const Stream& stream) {
   const TwoPhaseRequest& request = stream.request();
@@ -32,9 +38,16 @@ uint64_t pieces_of(const Stream& stream) {
 bool is_worth_an_exchange(const TwoPhaseParts& parts, const CallPlan& plan, bool is_write) {
   const Buffering wish = is_write ? parts.options.writes : parts.options.reads;
   if (wish == Buffering::disable) return false;
-  uint64_t accessed = 0, pieces = 0;
+  uint64_t accessed = 0, pieces = 0, asked = 0;
   for (const Interval& interval : plan.accessed) accessed += interval.bytes();
-  for (uint32_t node = 0; node < parts.places.nodes(); ++node) pieces += plan.nodes[node].pieces;
+  for (uint32_t node = 0; node < parts.places.nodes(); ++node) {
+    pieces += plan.nodes[node].pieces;
+    asked += plan.nodes[node].asked_bytes;
+  }
+  if (wish == Buffering::asked) {
+    return asked >= plan.bytes - asked && plan.bytes / parts.places.node_of.size() >= kLeastAsked &&
+           accessed / kDenseParts * (kDenseParts - 1) <= plan.bytes;
+  }
   const uint64_t sparse = is_write || wish == Buffering::enable ? kSparseWrite : kSparseRead;
   if (accessed / sparse > plan.bytes) return false;
   return wish == Buffering::enable || plan.bytes / std::max(pieces, uint64_t{1}) < kLongPiece;
@@ -59,7 +72,9 @@ CallPlan plan_call(TwoPhaseParts& parts, const Stream& stream, bool is_write) {
   NodeLine& node = parts.memory->node();
   CallPlan plan{};
   NodeSummary* nodes = parts.memory->summaries(call);
-  line.summaries[call % 2] = {stream.range(), stream.request().bytes, pieces_of(stream)};
+  const TwoPhaseRequest& request = stream.request();
+  line.summaries[call % 2] = {stream.range(), request.bytes, pieces_of(stream),
+                              request.asks ? request.bytes : 0};
   line.arrived.store(call, std::memory_order_release);
   if (parts.places.leads()) {
     parts.wait([&] { return parts.all_reached(&RankLine::arrived, call); });

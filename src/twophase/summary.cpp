@@ -35,6 +35,7 @@ NodeSummary summary_of(std::span<const RankSummary> ranks) {
     node.bytes += rank.bytes;
     node.pieces += rank.pieces;
     node.ranged_bytes += rank.range.bytes();
+    node.asked_bytes += rank.asked_bytes;
   }
   ranges = united(std::move(ranges));
   reduce(&ranges, NodeSummary::kMostRanges);

@@ -15,7 +15,8 @@ namespace pmio {
 struct RankSummary {
   Interval range{0, 0};
   uint64_t bytes = 0;
-  uint64_t pieces = 0;  // about how many the bytes are in
+  uint64_t pieces = 0;       // about how many the bytes are in
+  uint64_t asked_bytes = 0;  // of `bytes`: Buffering::asked
 };
 
 // Of a node.
@@ -25,6 +26,7 @@ struct NodeSummary {
   Interval ranges[kMostRanges] = {};  // sorted and disjoint; they hold all bytes of the node's ranks
   uint64_t bytes = 0, pieces = 0;
   uint64_t ranged_bytes = 0;  // the sum of the ranks' ranges
+  uint64_t asked_bytes = 0;
 
   bool meets(const Interval& window) const {
     for (uint64_t i = 0; i < count; ++i)

@@ -33,6 +33,7 @@ enum class Buffering {
   automatic,  // if it is expected to be faster: the ranks' pieces are small and lie close to each other
   enable,     // always
   disable,    // never: each rank accesses its own pieces
+  asked,      // writes only: if that is expected to be faster for ranks that ask for it
 };
 
 // In which memory the ranks of a node share collective buffers: pmio_cb_memory.
@@ -51,7 +52,9 @@ struct TwoPhaseOptions {
   static constexpr uint64_t kLeastBufferBytes = 8192;
   // Ranks, each once, in the order of their parts of the file. Empty: as choose_aggregators does by itself.
   std::vector<uint32_t> aggregators{};
-  // Of the file; if it has no stripes, those of stripe_bytes are taken.
+  // Of the file; if it has no stripes, those of stripe_bytes are taken. Shorter ones than kLeastStripeBytes
+  // are left out.
+  static constexpr uint64_t kLeastStripeBytes = uint64_t{64} << 10;
   Layout layout{};
   uint64_t stripe_bytes = uint64_t{1} << 20;
   BufferMemory memory = BufferMemory::dram;  // as Collective::share has it
@@ -75,6 +78,7 @@ struct TwoPhaseRequest {
   const Pattern* memory = nullptr;  // of the buffer: from its stream's begin on
   std::byte* base = nullptr;        // of the buffer; a write only reads it
   uint64_t bytes = 0;
+  bool asks = false;  // Buffering::asked
 };
 
 // What this rank has done; grows with each call.

@@ -10,7 +10,7 @@
 #include "checks.h"
 
 enum { COUNT = 3000 }; /* ints of each rank */
-static const char* const kModes[] = {"log", "independent", "twophase", "buffered", "off", "auto"};
+static const char* const kModes[] = {"log", "independent", "twophase", "buffered", "gathered", "off", "auto"};
 enum { MODES = sizeof kModes / sizeof *kModes };
 static int under_pmio, values[COUNT];
 
@@ -19,7 +19,9 @@ static MPI_File opened(const char* name, int amode, const char* mode, const char
   MPI_Info info;
   MPI_Info_create(&info);
   const int buffered = strcmp(mode, "buffered") == 0; /* over calls */
-  MPI_Info_set(info, "pmio_mode", buffered ? "twophase" : mode);
+  const int gathered = strcmp(mode, "gathered") == 0; /* of a log */
+  MPI_Info_set(info, "pmio_mode", buffered ? "twophase" : gathered ? "log" : mode);
+  if (gathered) MPI_Info_set(info, "pmio_gather", "on");
   if (buffered) MPI_Info_set(info, "pmio_cb_buffering", "on");
   if (buffered) MPI_Info_set(info, "romio_cb_write", "enable");
   MPI_Info_set(info, "pmio_close", close);
@@ -213,7 +215,7 @@ static void buffered_over_calls(void) {
   check(MPI_File_close(&file) == MPI_SUCCESS, "close");
 }
 
-/* In collective calls of pmio_mode=twophase: nobody hangs, and the others' bytes are there. */
+/* In collective calls whose bytes are exchanged: nobody hangs, and the others' bytes are there. */
 static void ranks_with_errors_or_nothing(const char* mode) {
   MPI_File file = opened("errors", MPI_MODE_CREATE | MPI_MODE_RDWR, mode, "complete");
   set_view(file);
@@ -308,5 +310,6 @@ int main(int argc, char** argv) {
   buffered_over_calls();
   ranks_with_errors_or_nothing("twophase");
   ranks_with_errors_or_nothing("buffered");
+  ranks_with_errors_or_nothing("gathered");
   return conclude();
 }

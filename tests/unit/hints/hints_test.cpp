@@ -66,6 +66,19 @@ TEST(SetHint, TakesASizeForLargePieces) {
   EXPECT_EQ(hints.direct_from, kDirectFrom);
 }
 
+TEST(SetHint, TakesWhetherPiecesAreGathered) {
+  Hints hints;
+  EXPECT_EQ(hints.gather, Gather::automatic);
+  EXPECT_TRUE(set_hint(hints, "pmio_gather", "on").ok());
+  EXPECT_EQ(hints.gather, Gather::on);
+  EXPECT_TRUE(set_hint(hints, "pmio_gather", "No").ok());
+  EXPECT_EQ(hints.gather, Gather::off);
+  EXPECT_EQ(set_hint(hints, "pmio_gather", "sometimes").code(), Code::invalid);
+  EXPECT_EQ(hints.gather, Gather::off);
+  EXPECT_TRUE(set_hint(hints, "pmio_gather", "AUTO").ok());
+  EXPECT_EQ(hints.gather, Gather::automatic);
+}
+
 TEST(SetHint, KeepsTheOldValueWhereTheNewOneIsBad) {
   Hints hints;
   hints.log_bytes = 7;

@@ -1,0 +1,112 @@
+#include "mpi/gathering.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "medium/job_name.h"
+#include "mpi/handle.h"
+#include "mpi/node_collective.h"
+#include "mpi/process.h"
+#include "node/file_parts.h"
+
+namespace pmio {
+namespace {
+
+// A log that has less warm room is a cold one, before anybody knows what a call gives.
+constexpr uint64_t kLeastWarm = uint64_t{1} << 20;
+
+std::unique_ptr<Collective> ranks_of(const Handle& handle) {
+  return std::make_unique<NodeCollective>(
+      static_cast<uint32_t>(handle.rank), static_cast<uint32_t>(handle.ranks), handle.team,
+      job_name(Process::instance().id()) + "-" + std::to_string(handle.number));
+}
+
+TwoPhaseOptions options_of(const Handle& handle, GatherWish wish) {
+  TwoPhaseOptions options;
+  options.writes = wish == GatherWish::always ? Buffering::enable : Buffering::asked;
+  const Layout& layout = handle.file->parts().shared.layout;
+  if (layout.smallest_stripe_bytes() >= TwoPhaseOptions::kLeastStripeBytes) options.layout = layout;
+  return options;
+}
+
+// Pieces that are longer go straight to the file by themselves. Shorter ones are as quickly logged if they
+// are regular, for then many are one record.
+constexpr uint64_t kShortestPiece = 32;
+constexpr size_t kMostRegularParts = 8;
+
+bool has_small_pieces(const FileView& view) {
+  const Pattern& pattern = view.filetype->pattern;
+  if (pattern.dense || pattern.parts.empty()) return false;
+  uint64_t pieces = 0;
+  for (const Vector& part : pattern.parts) pieces += part.count;
+  const uint64_t mean = pattern.size / std::max(pieces, uint64_t{1});
+  return mean < kDirectFrom.cold && (mean >= kShortestPiece || pattern.parts.size() > kMostRegularParts);
+}
+
+bool is_cold(const Handle& handle, uint64_t bytes) {
+  return handle.file->parts().appender.is_cold_for(bytes);
+}
+
+}  // namespace
+
+GatherWish wish_to_gather(Handle& handle, const FileView& view) {
+  if (handle.hints.gather == Gather::on) return GatherWish::always;
+  if (!has_small_pieces(view)) return GatherWish::none;
+  return asks_to_gather(handle, kLeastWarm) ? GatherWish::asked : GatherWish::none;
+}
+
+bool is_against_gathering(const Handle& handle) {
+  if (handle.hints.gather == Gather::on) return false;
+  return handle.hints.gather == Gather::off || handle.hints.mode != Mode::automatic ||
+         handle.hints.buffering.writes == Buffering::disable || handle.closes_in_background;
+}
+
+bool asks_to_gather(const Handle& handle, uint64_t bytes) {
+  return !(handle.gathering && handle.gathering->pauses()) && is_cold(handle, bytes);
+}
+
+Gathering::Gathering(Handle& handle, GatherWish wish)
+    : ranks_(ranks_of(handle)),
+      log_(*handle.file, handle.file->parts().shared.layout),
+      engine_(TwoPhase::make(*ranks_, log_, options_of(handle, wish))) {}
+
+Gathering::~Gathering() = default;
+
+Status Gathering::write(const TwoPhaseRequest& request, CallNumber call, bool* goes_on) {
+  const uint64_t alone = counters().independent_calls, together = counters().exchanged_calls;
+  log_.begin_call(call);
+  Status written = engine_->write(request);
+  tempo_.end(monotonic_ns());
+  *goes_on = counters().independent_calls == alone;
+  if (counters().exchanged_calls != together) pass_over_ = 0;
+  if (!*goes_on) {
+    passed_over_ = 0;
+    pass_over_ = std::clamp(pass_over_ * 2, 1U, kMostPassedOver);
+  }
+  return written;
+}
+
+bool Gathering::may_begin() {
+  if (passed_over_ >= pass_over_) return engine_->take_memory();
+  ++passed_over_;
+  return false;
+}
+
+void choose_gathering(Handle& handle, GatherWish wish, bool against) {
+  const Engine& now = handle.engine();
+  if (&now != &log_engine() && &now != &gathering_engine()) return;
+  bool gathers =
+      wish != GatherWish::none && !against && handle.can_write() && !handle.file->reach().spans_nodes();
+  if (gathers && !handle.gathering) handle.gathering = std::make_unique<Gathering>(handle, wish);
+  gathers = gathers && handle.gathering->may_begin();
+  handle.set_engine(gathers ? gathering_engine() : log_engine());
+}
+
+void note_gathering(const Handle& handle) {
+  if (!handle.gathering || !FileStatistics::on()) return;
+  FileNumbers done;
+  add_to(done, handle.gathering->counters());
+  FileStatistics::of_process().add(handle.path, done);
+}
+
+}  // namespace pmio
