@@ -59,27 +59,30 @@ Status set_durability(Hints& hints, std::string_view key, std::string_view value
   return {};
 }
 
-Status set_across_nodes(Hints& hints, std::string_view key, std::string_view value) {
+// Of an enum with automatic, on and off.
+template <class Choice>
+Status set_choice(Choice& into, std::string_view key, std::string_view value) {
   if (value == "auto") {
-    hints.across_nodes = AcrossNodes::automatic;
+    into = Choice::automatic;
     return {};
   }
   bool on = false;
   if (!set_switch(on, key, value).ok()) return bad_value(key, value, "auto, on or off");
-  hints.across_nodes = on ? AcrossNodes::on : AcrossNodes::off;
+  into = on ? Choice::on : Choice::off;
   return {};
 }
 
-const char* across_nodes_name(AcrossNodes value) {
+template <class Choice>
+const char* choice_name(Choice value) {
   switch (value) {
-    case AcrossNodes::off:
-      return "off";
-    case AcrossNodes::automatic:
+    case Choice::automatic:
       return "auto";
-    case AcrossNodes::on:
+    case Choice::on:
+      return "on";
+    case Choice::off:
       break;
   }
-  return "on";
+  return "off";
 }
 
 Status set_directory(Hints& hints, std::string_view key, std::string_view value) {
@@ -132,25 +135,6 @@ Status set_direct_from(Hints& hints, std::string_view key, std::string_view valu
   if (!bytes.ok()) return bad_value(key, value, "a size such as 65536, 64K or 1M, auto or off");
   hints.direct_from = {bytes.value(), bytes.value()};
   return {};
-}
-
-Status set_gather(Hints& hints, std::string_view key, std::string_view value) {
-  bool on = false;
-  if (value != "auto" && !set_switch(on, key, value).ok()) return bad_value(key, value, "auto, on or off");
-  hints.gather = value == "auto" ? Gather::automatic : (on ? Gather::on : Gather::off);
-  return {};
-}
-
-const char* gather_name(Gather gather) {
-  switch (gather) {
-    case Gather::automatic:
-      return "auto";
-    case Gather::on:
-      return "on";
-    case Gather::off:
-      break;
-  }
-  return "off";
 }
 
 const std::array<std::string_view, 17> kKeys{
@@ -238,10 +222,10 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_max_age") return set_max_age(hints, key, value);
   if (key == "pmio_close") return set_close(hints, key, value);
   if (key == "pmio_direct_from") return set_direct_from(hints, key, value);
-  if (key == "pmio_gather") return set_gather(hints, key, value);
+  if (key == "pmio_gather") return set_choice(hints.gather, key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
-  if (key == "pmio_across_nodes") return set_across_nodes(hints, key, value);
+  if (key == "pmio_across_nodes") return set_choice(hints.across_nodes, key, value);
   std::string known;
   for (const std::string_view name : kKeys) known += (known.empty() ? "" : ", ") + std::string(name);
   return {Code::invalid, "hint " + std::string(key) + " is unknown; known are " + known};
@@ -316,10 +300,10 @@ std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::s
           {"pmio_max_age", duration_text(hints.max_age_ns)},
           {"pmio_close", hints.closes_in_background ? "background" : "complete"},
           {"pmio_direct_from", direct_from_text(hints.direct_from)},
-          {"pmio_gather", gather_name(hints.gather)},
+          {"pmio_gather", choice_name(hints.gather)},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
-          {"pmio_across_nodes", across_nodes_name(hints.across_nodes)},
+          {"pmio_across_nodes", choice_name(hints.across_nodes)},
           {"pmio_interface", hints.interface}};
 }
 

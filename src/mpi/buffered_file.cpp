@@ -18,6 +18,8 @@
 namespace pmio {
 namespace {
 
+constexpr uint64_t kSmallestStripe = 64 << 10;
+
 struct Place {
   uint32_t node;
   std::array<char, 64> host;  // ends with 0
@@ -59,15 +61,14 @@ TwoPhaseOptions options_of(const Handle& handle, const std::vector<Place>& place
   const BufferingHints& hints = handle.hints.buffering;
   TwoPhaseOptions options;
   Layout layout = find_layout(*storage_of(handle.target().fd()), handle.hints.layout).layout;
-  if (layout.smallest_stripe_bytes() >= TwoPhaseOptions::kLeastStripeBytes)
-    options.layout = std::move(layout);
+  if (layout.smallest_stripe_bytes() >= kSmallestStripe) options.layout = std::move(layout);
   options.alignment = hints.alignment;
   options.writes = hints.writes;
   options.reads = hints.reads;
   options.buffer_bytes = hints.buffer_bytes;
   options.memory = hints.memory;
   options.aggregators = aggregators_of(hints, places, members, options.layout);
-  if (handle.hints.layout.striping_unit >= TwoPhaseOptions::kLeastStripeBytes)
+  if (handle.hints.layout.striping_unit >= kSmallestStripe)
     options.stripe_bytes = handle.hints.layout.striping_unit;
   return options;
 }

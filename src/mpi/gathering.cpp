@@ -24,8 +24,7 @@ std::unique_ptr<Collective> ranks_of(const Handle& handle) {
 TwoPhaseOptions options_of(const Handle& handle, GatherWish wish) {
   TwoPhaseOptions options;
   options.writes = wish == GatherWish::always ? Buffering::enable : Buffering::asked;
-  const Layout& layout = handle.file->parts().shared.layout;
-  if (layout.smallest_stripe_bytes() >= TwoPhaseOptions::kLeastStripeBytes) options.layout = layout;
+  options.layout = handle.file->parts().shared.layout;
   return options;
 }
 
@@ -50,12 +49,14 @@ bool is_cold(const Handle& handle, uint64_t bytes) {
 }  // namespace
 
 GatherWish wish_to_gather(Handle& handle, const FileView& view) {
+  if (is_against_gathering(handle)) return GatherWish::none;
   if (handle.hints.gather == Gather::on) return GatherWish::always;
   if (!has_small_pieces(view)) return GatherWish::none;
   return asks_to_gather(handle, kLeastWarm) ? GatherWish::asked : GatherWish::none;
 }
 
 bool is_against_gathering(const Handle& handle) {
+  if (!handle.file || !handle.can_write() || handle.file->reach().spans_nodes()) return true;
   if (handle.hints.gather == Gather::on) return false;
   return handle.hints.gather == Gather::off || handle.hints.mode != Mode::automatic ||
          handle.hints.buffering.writes == Buffering::disable || handle.closes_in_background;
@@ -95,8 +96,7 @@ bool Gathering::may_begin() {
 void choose_gathering(Handle& handle, GatherWish wish, bool against) {
   const Engine& now = handle.engine();
   if (&now != &log_engine() && &now != &gathering_engine()) return;
-  bool gathers =
-      wish != GatherWish::none && !against && handle.can_write() && !handle.file->reach().spans_nodes();
+  bool gathers = wish != GatherWish::none && !against;
   if (gathers && !handle.gathering) handle.gathering = std::make_unique<Gathering>(handle, wish);
   gathers = gathers && handle.gathering->may_begin();
   handle.set_engine(gathers ? gathering_engine() : log_engine());

@@ -20,11 +20,8 @@ class TwoPhaseEngine final : public StraightEngine {
   Status write(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory) {
     if (!is_exchanged(call)) return write_straight(handle, etype_offset, memory);
     InHostMemory host(memory);
-    Status before = host.fetch();
-    const TwoPhaseRequest request =
-        before.ok() ? request_of(handle, etype_offset, memory, host) : TwoPhaseRequest();
-    const Status written = exchange_write(handle, request);
-    return before.ok() ? written : before;
+    PMIO_TRY(fetch_or(host, [&] { (void)exchange_write(handle, {}); }));
+    return exchange_write(handle, request_of(handle, etype_offset, memory, host));
   }
 
   Status read(Handle& handle, const Call& call, int64_t etype_offset, const Memory& memory, uint64_t* got) {

@@ -76,7 +76,7 @@ Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_D
   const bool leaves_view =
       view.ok() ? handle.ranks == 1 && !view->filetype->monotonic : view.status().code() == Code::unsupported;
   // Before anything that fails on one rank only.
-  const bool may_gather = handle.file != nullptr && view.ok() && !leaves_view;
+  const bool may_gather = view.ok() && !leaves_view;
   const AnyRank any =
       agree_on_view(handle, info, leaves_view, may_gather ? wish_to_gather(handle, *view) : GatherWish::none);
   choose_gathering(handle, any.gathers, any.against_gathering);

@@ -52,9 +52,7 @@ struct TwoPhaseOptions {
   static constexpr uint64_t kLeastBufferBytes = 8192;
   // Ranks, each once, in the order of their parts of the file. Empty: as choose_aggregators does by itself.
   std::vector<uint32_t> aggregators{};
-  // Of the file; if it has no stripes, those of stripe_bytes are taken. Shorter ones than kLeastStripeBytes
-  // are left out.
-  static constexpr uint64_t kLeastStripeBytes = uint64_t{64} << 10;
+  // Of the file; if it has no stripes, those of stripe_bytes are taken.
   Layout layout{};
   uint64_t stripe_bytes = uint64_t{1} << 20;
   BufferMemory memory = BufferMemory::dram;  // as Collective::share has it
