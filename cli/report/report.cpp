@@ -9,14 +9,13 @@
 #include "cli/report/page.h"
 #include "cli/stats/job_json.h"
 #include "cli/stats/trace.h"
-#include "medium/default_directory.h"
 
 namespace pmio::cli {
 namespace {
 
 struct Options {
-  std::string directory = default_directory();
-  std::string job, output = "pmio.html";
+  JobChoice choice;
+  std::string output = "pmio.html";
 };
 
 // In an element of HTML nothing may look like its end.
@@ -27,10 +26,9 @@ std::string for_page(const JobStatistics& job) {
 }
 
 int report(const Options& options) {
-  const std::vector<JobStatistics> jobs = read_jobs(options.directory, options.job);
+  const std::vector<JobStatistics> jobs = options.choice.read();
   if (jobs.empty()) {
-    std::fprintf(stderr, "pmio: no statistics%s in %s: see pmio stats --list\n",
-                 options.job.empty() ? "" : (" of job " + options.job).c_str(), options.directory.c_str());
+    std::fprintf(stderr, "pmio: no statistics %s: see pmio stats --list\n", options.choice.told().c_str());
     return 1;
   }
   std::string page = kPage;
@@ -51,12 +49,11 @@ void add_report(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("report", "Write what a job did as a page of HTML: the newest job, or --job");
-  command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
-  command->add_option("--job", options->job, "Job id, in hexadecimal");
+  options->choice.add_options(*command);
   command->add_option("-o,--output", options->output, "The page")->capture_default_str();
   command->callback([options] {
     set_exit_code(run_as_owner_of(
-        options->directory, [&options] { return report(*options); }, 1));
+        options->choice.directories.front(), [&options] { return report(*options); }, 1));
   });
 }
 

@@ -31,6 +31,7 @@ constexpr int kNotFound = 127;
 struct Options {
   std::string directory, log_size, mode, hints, tag;
   bool statistics = false;
+  std::string statistics_directory;
   bool outermost = false;
   bool or_plain = false;
   std::vector<std::string> program;
@@ -113,7 +114,9 @@ void set_environment(const Options& options) {
   set_if_given("PMIO_MODE", options.mode);
   set_if_given("PMIO_HINTS", options.hints);
   set_if_given(PMIO_ENV_RUNTIME, options.tag);
-  if (options.statistics) setenv("PMIO_STATS", "1", 1);
+  if (options.statistics || !options.statistics_directory.empty()) setenv("PMIO_STATS", "1", 1);
+  if (!options.statistics_directory.empty())
+    setenv("PMIO_STATS_DIR", std::filesystem::absolute(options.statistics_directory).c_str(), 1);
   setenv(PMIO_ENV_COMMAND, (executable_directory() + "/pmio").c_str(), 1);
 }
 
@@ -186,6 +189,8 @@ void add_run(CLI::App& app) {
   command->add_option("--log-size", options->log_size, "Log capacity per rank, such as 512M (PMIO_LOG_SIZE)");
   command->add_option("--mode", options->mode, "auto, log, independent, twophase or off (PMIO_MODE)");
   command->add_flag("--stats", options->statistics, "Print statistics at the end (PMIO_STATS=1)");
+  command->add_option("--stats-dir", options->statistics_directory,
+                      "--stats, and keep them in this directory (PMIO_STATS_DIR)");
   command->add_option("--hints", options->hints, "pattern:key=value:..., per file name pattern (PMIO_HINTS)");
   command->add_option("--mpi", options->tag,
                       "Runtime library to take, such as mpich-4.0.2, instead of finding it out");

@@ -3,10 +3,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 
 #include "base/clock.h"
+#include "cli/common/settings.h"
+#include "log/nodes_note.h"
+#include "medium/default_directory.h"
 #include "recover/scan.h"
 
 namespace pmio::cli {
@@ -54,22 +59,25 @@ std::optional<JobStatistics> read_job(const fs::path& directory) {
   if (lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return {};
   job.written_ns = static_cast<int64_t>(to_ns(facts.st_mtim));
   job.id = directory.filename().string().substr(std::string(kPrefix).size());
-  job.directory = directory;
   job.ranks = read_ranks(directory);
   job.facts = job.ranks.empty() ? read_json(directory / "job.json") : job.ranks.front().document;
   if (!job.facts.is_object()) return {};
-  const size_t all = job.number("ranks");
-  job.state = job.ranks.size() == all
-                  ? "ended"
-                  : std::to_string(job.ranks.size()) + " of " + std::to_string(all) + " ranks";
+  job.note_state();
   return job;
+}
+
+// A job on several nodes has a log on each, with the node's number in its id.
+bool is_log_of(const JobInfo& log, const std::string& job) {
+  char of_all_nodes[17];
+  std::snprintf(of_all_nodes, sizeof of_all_nodes, "%016" PRIx64, log.id & ~(kMostNodes - 1));
+  return log.name == "job-" + job || of_all_nodes == job;
 }
 
 // Of a job that left no statistics its log tells whether it lives.
 void look_at_log(const std::vector<JobInfo>& logs, JobStatistics* job) {
   job->state = "killed";
   for (const JobInfo& log : logs) {
-    if (log.name != "job-" + job->id) continue;
+    if (!is_log_of(log, job->id)) continue;
     if (log.state != JobState::dead) {
       job->state = "running";
       continue;
@@ -104,30 +112,97 @@ Json Numbers::json() const {
   return counters;
 }
 
+void JobStatistics::note_state() {
+  const size_t all = number("ranks");
+  state =
+      ranks.size() == all ? "ended" : std::to_string(ranks.size()) + " of " + std::to_string(all) + " ranks";
+}
+
 std::string JobStatistics::program() const { return fs::path(fact("program")).filename().string(); }
 
-std::vector<JobStatistics> read_jobs(const std::string& log_directory, const std::string& only) {
-  std::vector<JobStatistics> jobs;
+namespace {
+
+// What one node has kept, and another one.
+void join(JobStatistics* job, JobStatistics&& other) {
+  job->written_ns = std::max(job->written_ns, other.written_ns);
+  if (!other.ranks.empty() && (job->ranks.empty() || other.ranks.front().rank < job->ranks.front().rank))
+    job->facts = other.facts;
+  for (RankStatistics& rank : other.ranks) {
+    const auto place = std::lower_bound(job->ranks.begin(), job->ranks.end(), rank.rank,
+                                        [](const RankStatistics& one, uint32_t r) { return one.rank < r; });
+    if (place == job->ranks.end() || place->rank != rank.rank) job->ranks.insert(place, std::move(rank));
+  }
+  job->note_state();
+}
+
+void join_nodes(std::vector<JobStatistics>* jobs) {
+  std::vector<JobStatistics> joined;
+  for (JobStatistics& job : *jobs) {
+    const auto same = std::find_if(joined.begin(), joined.end(),
+                                   [&job](const JobStatistics& one) { return one.id == job.id; });
+    if (same == joined.end())
+      joined.push_back(std::move(job));
+    else
+      join(&*same, std::move(job));
+  }
+  *jobs = std::move(joined);
+}
+
+void read_directory(const std::string& directory, const std::string& only, std::vector<JobStatistics>* jobs) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(log_directory, error)) {
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kPrefix)) continue;
     if (!only.empty() && without_zeros(name.substr(std::string(kPrefix).size())) != without_zeros(only))
       continue;
     try {
-      if (auto job = read_job(entry.path())) jobs.push_back(std::move(*job));
+      if (auto job = read_job(entry.path())) jobs->push_back(std::move(*job));
     } catch (const Json::exception&) {
       std::fprintf(stderr, "pmio: %s holds no statistics, left out\n", entry.path().c_str());
     }
   }
+}
+
+}  // namespace
+
+std::vector<JobStatistics> read_jobs(const std::vector<std::string>& directories, const std::string& only) {
+  std::vector<JobStatistics> jobs;
+  for (const std::string& directory : directories) read_directory(directory, only, &jobs);
+  join_nodes(&jobs);
   std::sort(jobs.begin(), jobs.end(),
             [](const auto& a, const auto& b) { return a.written_ns > b.written_ns; });
   const auto unfinished = [](const JobStatistics& job) { return job.ranks.empty(); };
   if (std::none_of(jobs.begin(), jobs.end(), unfinished)) return jobs;
-  const auto logs = scan(log_directory);
+  std::vector<JobInfo> logs;
+  for (const std::string& directory : directories) {
+    auto found = scan(directory);
+    if (found.ok()) std::move(found.value().begin(), found.value().end(), std::back_inserter(logs));
+  }
   for (JobStatistics& job : jobs)
-    if (unfinished(job)) look_at_log(logs.ok() ? logs.value() : std::vector<JobInfo>(), &job);
+    if (unfinished(job)) look_at_log(logs, &job);
   return jobs;
+}
+
+void JobChoice::add_options(CLI::App& command) {
+  Hints hints;
+  (void)check_settings(hints);  // what is wrong there has no effect
+  directories = {hints.stats_directory.empty() ? default_directory() : hints.stats_directory};
+  command
+      .add_option("--dir", directories,
+                  "PMIO_STATS_DIR of the job, or its log directory; several: of its nodes")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command.add_option("--job", job, "Job id, in hexadecimal");
+}
+
+std::string JobChoice::told_directories() const {
+  std::string all;
+  for (const std::string& directory : directories) all += (all.empty() ? "" : ", ") + directory;
+  return all;
+}
+
+std::string JobChoice::told() const {
+  return (job.empty() ? "" : "of job " + job + " ") + "in " + told_directories();
 }
 
 }  // namespace pmio::cli

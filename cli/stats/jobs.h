@@ -1,8 +1,8 @@
 // The statistics that jobs have left in a log directory, and what is known of those that left none.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -34,7 +34,6 @@ struct RankStatistics {
 
 struct JobStatistics {
   std::string id;
-  std::filesystem::path directory;
   int64_t written_ns = 0;                // when it was last written to
   nlohmann::ordered_json facts;          // of the lowest rank, or what was said when the job began
   std::vector<RankStatistics> ranks;     // ascending; empty: the job has not come to MPI_Finalize
@@ -45,9 +44,24 @@ struct JobStatistics {
   // Whether a file was logged; else statistics were asked for.
   bool has_log() const { return !fact("medium").empty(); }
   std::string program() const;  // without its directory
+  void note_state();            // by the ranks that are there
 };
 
-// All, newest first. With `only`, that job alone: its number in hexadecimal, leading zeros or not.
-std::vector<JobStatistics> read_jobs(const std::string& log_directory, const std::string& only);
+// All, newest first. With `only`, that job alone: its number in hexadecimal, leading zeros or not. What
+// several directories, of nodes say, have of one job is one.
+std::vector<JobStatistics> read_jobs(const std::vector<std::string>& directories, const std::string& only);
+
+// The options by which a command is told which job is meant.
+struct JobChoice {
+  std::vector<std::string> directories;
+  std::string job;
+
+  // With the defaults: pmio_stats_dir of the environment, or the log directory; the newest job.
+  void add_options(CLI::App& command);
+  std::vector<JobStatistics> read() const { return read_jobs(directories, job); }
+  // For messages: "of job 12 in /a, /b".
+  std::string told() const;
+  std::string told_directories() const;
+};
 
 }  // namespace pmio::cli

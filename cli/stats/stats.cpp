@@ -11,7 +11,6 @@
 #include "cli/stats/job_json.h"
 #include "cli/stats/jobs.h"
 #include "cli/stats/trace.h"
-#include "medium/default_directory.h"
 #include "stats/file_list.h"
 
 namespace pmio::cli {
@@ -22,8 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kColumns = 80;
 
 struct Options {
-  std::string directory = default_directory();
-  std::string job;
+  JobChoice choice;
   bool list = false;
   bool json = false;
   std::string trace;
@@ -162,13 +160,13 @@ int write_trace(const JobStatistics& job, const std::string& path) {
 }
 
 int run(const Options& options) {
-  const std::vector<JobStatistics> jobs = read_jobs(options.directory, options.job);
+  const std::vector<JobStatistics> jobs = options.choice.read();
   if (jobs.empty()) {
     std::fprintf(
         stderr,
-        "pmio: no statistics%s in %s; a job that logged a file leaves them there at MPI_Finalize, and the "
+        "pmio: no statistics %s; a job that logged a file leaves them there at MPI_Finalize, and the "
         "last 16 jobs' are kept\n",
-        options.job.empty() ? "" : (" of job " + options.job).c_str(), options.directory.c_str());
+        options.choice.told().c_str());
     return 1;
   }
   if (options.list && !options.json) {
@@ -185,7 +183,7 @@ int run(const Options& options) {
   if (!options.trace.empty()) return write_trace(job, options.trace);
   if (jobs.size() > 1)
     std::printf("The newest of %zu jobs in %s; pmio stats --list shows all\n", jobs.size(),
-                options.directory.c_str());
+                options.choice.told_directories().c_str());
   print_header(job);
   if (job.ranks.empty()) return 0;
   if (job.has_log()) {
@@ -204,8 +202,7 @@ void add_stats(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("stats", "Show what a job did: the newest in the log directory, or --job");
-  command->add_option("--dir", options->directory, "The log directory")->capture_default_str();
-  command->add_option("--job", options->job, "Job id, in hexadecimal");
+  options->choice.add_options(*command);
   command->add_flag("--list", options->list, "A line per job: when, where, how long, which program");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_option("--trace", options->trace,
@@ -216,7 +213,7 @@ void add_stats(CLI::App& app) {
       "2 usage.");
   command->callback([options] {
     set_exit_code(run_as_owner_of(
-        options->directory, [&options] { return run(*options); }, 1));
+        options->choice.directories.front(), [&options] { return run(*options); }, 1));
   });
 }
 

@@ -85,11 +85,11 @@ const char* choice_name(Choice value) {
   return "off";
 }
 
-Status set_directory(Hints& hints, std::string_view key, std::string_view value) {
+Status set_directory(std::string& into, std::string_view key, std::string_view value) {
   Result<std::string> directory = expand_directory(value);
   if (!directory.ok())
     return {Code::invalid, "hint " + std::string(key) + ": " + directory.status().message()};
-  hints.directory = std::move(directory).value();
+  into = std::move(directory).value();
   return {};
 }
 
@@ -137,11 +137,11 @@ Status set_direct_from(Hints& hints, std::string_view key, std::string_view valu
   return {};
 }
 
-const std::array<std::string_view, 17> kKeys{
-    "pmio_mode",       "pmio_dir",         "pmio_log_size",     "pmio_index_memory", "pmio_durability",
-    "pmio_background", "pmio_stats",       "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
-    "pmio_max_age",    "pmio_close",       "pmio_direct_from",  "pmio_gather",       "pmio_cb_align",
-    "pmio_cb_memory",  "pmio_cb_buffering"};
+const std::array<std::string_view, 18> kKeys{
+    "pmio_mode",       "pmio_dir",          "pmio_log_size",     "pmio_index_memory", "pmio_durability",
+    "pmio_background", "pmio_stats",        "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
+    "pmio_max_age",    "pmio_close",        "pmio_direct_from",  "pmio_gather",       "pmio_cb_align",
+    "pmio_cb_memory",  "pmio_cb_buffering", "pmio_stats_dir"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
@@ -207,7 +207,8 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
     return set_count(hints.layout.striping_factor, key, value, "a number of servers");
   if (std::optional<Status> set = set_buffering_hint(hints.buffering, key, value)) return *std::move(set);
   if (key.substr(0, kPrefix.size()) != kPrefix) return {};
-  if (key == "pmio_dir") return set_directory(hints, key, value);
+  if (key == "pmio_dir") return set_directory(hints.directory, key, value);
+  if (key == "pmio_stats_dir") return set_directory(hints.stats_directory, key, value);
   if (key == "pmio_interface") {
     hints.interface = value;
     return {};
@@ -303,6 +304,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::s
           {"pmio_gather", choice_name(hints.gather)},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
+          {"pmio_stats_dir", hints.stats_directory},
           {"pmio_across_nodes", choice_name(hints.across_nodes)},
           {"pmio_interface", hints.interface}};
 }

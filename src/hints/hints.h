@@ -57,6 +57,7 @@ struct Hints {
   DirectFrom direct_from = kDirectFrom;               // pmio_direct_from, of a file
   Gather gather = Gather::automatic;                  // pmio_gather, of a file
   int stats = 0;                                      // pmio_stats
+  std::string stats_directory;                        // pmio_stats_dir; empty: the log directory
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes
   std::string interface;                              // pmio_interface, between nodes; empty: chosen
   LayoutHints layout;                                 // striping_unit, striping_factor

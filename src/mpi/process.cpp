@@ -249,8 +249,9 @@ Result<Job*> Process::job(const Hints& hints) {
   hints_.directory = job_->options().directory;
   hints_.log_bytes = log_bytes;
   facts_ = run_facts(rank_, ranks_);
-  (void)announce_statistics(hints_.directory, facts(job_.get()));  // what cannot be kept is said at the end
   joined_.store(job_.get(), std::memory_order_release);
+  if (const auto kept_in = statistics_directory(job_.get()); kept_in.ok())  // else it is said at the end
+    (void)announce_statistics(kept_in.value(), facts(job_.get()));
   watch_ends(job_->options().background);
   return job_.get();
 }

@@ -122,6 +122,8 @@ class Process {
   bool all_go_on(const Status& status);
   Status start_cluster(const Hints& hints, const PeerToken& token);
   RunFacts facts(Job* job) const;
+  // pmio_stats_dir, of the environment, or the log directory. It is there on return.
+  Result<std::string> statistics_directory(const Job* job) const;
   HistoryNumbers look();
   void report(int stats_level);
 

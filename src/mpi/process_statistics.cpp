@@ -1,8 +1,12 @@
 // What a process keeps and says of what it did.
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include "base/clock.h"
+#include "log/nodes_note.h"
 #include "medium/directory.h"
 #include "mpi/errors.h"
 #include "mpi/handle.h"
@@ -18,7 +22,7 @@ constexpr std::chrono::milliseconds kHistoryEvery{10};
 
 RunFacts Process::facts(Job* job) const {
   RunFacts facts = facts_;
-  facts.job = id_;
+  facts.job = spans_nodes_ ? id_ & ~(kMostNodes - 1) : id_;  // the same on all nodes
   if (job != nullptr) {
     facts.log_directory = job->options().directory;
     facts.medium = medium_kind_name(job->medium().kind());
@@ -61,12 +65,24 @@ void Process::watch_straight(const Handle& handle) {
   straight_open_.push_back(&handle);
 }
 
+Result<std::string> Process::statistics_directory(const Job* job) const {
+  const Hints site = site_hints(false);
+  if (site.stats_directory.empty()) {
+    std::string logs = log_directory(site);
+    const Status open = job != nullptr ? Status() : Directory::open(logs).status();
+    return open.ok() ? Result<std::string>(std::move(logs)) : open;
+  }
+  if (mkdir(site.stats_directory.c_str(), 0777) != 0 && errno != EEXIST)
+    return Status::from_errno(errno, "pmio_stats_dir " + site.stats_directory);
+  return site.stats_directory;
+}
+
 // A job that logs nothing has no log directory otherwise.
 void Process::keep_statistics() {
   Job* job = joined();
   if (job == nullptr && (!FileStatistics::on() || files_.reasons().empty())) return;
-  const std::string directory = log_directory(site_hints(false));
-  Status written = job != nullptr ? Status() : Directory::open(directory).status();
+  const Result<std::string> directory = statistics_directory(job);
+  Status written = directory.status();
   if (written.ok()) {
     Counters all;
     if (job != nullptr) all.add(job->counters());
@@ -74,7 +90,7 @@ void Process::keep_statistics() {
       const LockGuard lock(sums_mutex_);
       count_system_calls(all, straight_numbers_);
     }
-    written = write_statistics(directory, facts(job), all, files_,
+    written = write_statistics(directory.value(), facts(job), all, files_,
                                history_ ? history_->points() : History::Points());
   }
   if (!written.ok() && (job == nullptr || !job->has_lost_log()))

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/atomic_max.h"
+#include "base/clock.h"
 #include "drain/blocks.h"
 #include "node/job_impl.h"
 #include "span/spanning.h"
@@ -83,6 +84,7 @@ Status NodeRound::open(CallStamp horizon) {
   SharedFile& file = file_->parts().shared;
   Drainer& drainer = *file.drainer;
   horizon_ = horizon;
+  began_ns_ = monotonic_ns();
   lock_ = std::make_unique<RobustLock>(file.control->drain_mutex);
   raise_to(file.control->clock, stamp_clock(horizon));
   {
@@ -213,7 +215,9 @@ Status NodeRound::finish(std::span<const Foreign> foreign) {
   PMIO_TRY(file.drainer->finish_round(marks_, leftover_));
   note_truncation();
   file.control->error.store(0, std::memory_order_release);
-  count(file.job->member->counters().drain_rounds);
+  Counters& counters = file.job->member->counters();
+  count(counters.drain_rounds);
+  count(counters.drain_ns, monotonic_ns() - began_ns_);
   lock_.reset();
   return {};
 }

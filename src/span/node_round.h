@@ -81,6 +81,7 @@ class NodeRound {
   std::shared_ptr<File> file_;
   std::unique_ptr<RobustLock> lock_;
   CallStamp horizon_ = 0;
+  uint64_t began_ns_ = 0;
   uint64_t truncations_ = 0;  // FileControl::truncations, before anything is written
   uint64_t losses_ = 0;       // TargetFile::losses, before anything is written
   FileIndex::Leftover leftover_;

@@ -40,6 +40,17 @@ static void write_all(int calls, int bytes) {
   printf("writing %.0f closing %.0f\\n", writing * 1e9, (MPI_Wtime() - begin) * 1e9);
   free(data);
 }
+static void write_together(int calls, int bytes) {
+  char* data = calloc(1, (size_t)bytes);
+  MPI_File file = made("data", MPI_MODE_RDWR, MPI_INFO_NULL);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 0; i < calls; i++)
+    MPI_File_write_at_all(file, ((MPI_Offset)i * ranks + rank) * bytes, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  free(data);
+}
 static void not_logged(void) {
   MPI_File files[4];
   MPI_Info off;
@@ -56,6 +67,7 @@ static void not_logged(void) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (strcmp(argv[1], "write") == 0) write_all(atoi(argv[2]), atoi(argv[3]));
+  if (strcmp(argv[1], "together") == 0) write_together(atoi(argv[2]), atoi(argv[3]));
   if (strcmp(argv[1], "files") == 0) not_logged();
   if (strcmp(argv[1], "killed") == 0) {
     MPI_File file = made("data", MPI_MODE_RDWR, MPI_INFO_NULL);
@@ -73,21 +85,26 @@ int main(int argc, char** argv) {
 
 
 class Statistics:
-    def __init__(self, build, scratch):
-        self.pmio = places.pmio(build)
-        self.mpi = mpi_libraries.choose(build, None)
+    def __init__(self, build, scratch, mpi):
+        self.pmio, self.mpi = places.pmio(build), mpi
+        scratch.mkdir(exist_ok=True)
         self.scratch, self.logs = scratch, scratch / "logs"
         (scratch / "program.c").write_text(PROGRAM)
         subprocess.run([self.mpi.mpicc, "program.c", "-o", "program"], cwd=scratch, check=True)
 
-    def run(self, *words, ranks=1, wrapper=(), **settings):
-        """Runs a job with a log directory of its own; how it ended, and what it printed."""
-        shutil.rmtree(self.logs, ignore_errors=True)
+    def run(self, *words, ranks=1, wrapper=(), logs=(), **settings):
+        """Runs a job with a log directory of its own, or one of each rank; how it ended, and what it printed."""
+        for old in (self.logs, *logs):
+            shutil.rmtree(old, ignore_errors=True)
         # Small files are logged, too.
         own = {"PMIO_REGISTRY": str(self.scratch), "PMIO_MODE": "log"}
         env = {**mpi_libraries.environment(self.mpi), **own, **settings}
-        pmio = [self.pmio, "run", "--dir", self.logs, "--stats", "--"]
-        command = [self.mpi.mpiexec, "-n", ranks, *wrapper, *pmio, self.scratch / "program", *words]
+        parts = [(ranks, self.logs)] if not logs else [(1, own_logs) for own_logs in logs]
+        command = [self.mpi.mpiexec]
+        for part_ranks, part_logs in parts:
+            command += [":"] if len(command) > 1 else []
+            pmio = [self.pmio, "run", "--dir", part_logs, "--stats", "--"]
+            command += ["-n", part_ranks, *wrapper, *pmio, self.scratch / "program", *words]
         done = subprocess.run(
             [str(word) for word in command],
             cwd=self.scratch,
@@ -98,12 +115,13 @@ class Statistics:
             check=False,
         )
         for line in done.stderr.splitlines():
-            assert not line.startswith("pmio:") or len(line) <= 80, f"too wide: {line}"
+            assert not line.startswith("pmio:") or str(self.scratch) in line or len(line) <= 80, f"too wide: {line}"
         return done
 
-    def told(self, *words):
+    def told(self, *words, logs=()):
+        directories = [word for directory in logs or [self.logs] for word in ("--dir", directory)]
         done = subprocess.run(
-            [self.pmio, "stats", "--dir", self.logs, *words], capture_output=True, text=True, check=False
+            [self.pmio, "stats", *directories, *words], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done
         return done.stdout
@@ -210,15 +228,47 @@ def check_jobs(statistics):
     assert job["state"] == "ended" and job["wall_ns"] > 0 and job["total"]["append_bytes"] == 4, job
 
 
+def check_directory(statistics):
+    """Statistics in a directory of their own, which is made; in one that cannot be."""
+    kept = statistics.scratch / "kept"
+    for ranks in (1, 2):
+        assert statistics.run("write", 1, 64, ranks=ranks, PMIO_STATS_DIR=str(kept)).returncode == 0
+        [told, *_] = json.loads(statistics.told("--list", "--json", logs=[kept]))["jobs"]
+        assert len(told["ranks"]) == ranks and told["state"] == "ended", told
+    assert not list(statistics.logs.glob("stats-*"))
+    done = statistics.run("write", 1, 64, PMIO_STATS_DIR=str(kept / "none" / "none"))
+    assert done.returncode == 0 and "statistics are not kept: pmio_stats_dir" in done.stderr, done
+
+
+def check_nodes(statistics):
+    """What the nodes of a job have kept is one job's, in one directory or in one of each."""
+    nodes = {"MPIR_CVAR_NUM_CLIQUES": "2", "PMIO_ACROSS_NODES": "on"}
+    apart, kept = ([statistics.scratch / name for name in names] for names in (("log0", "log1"), ("one",)))
+    for settings, directories in (({"PMIO_STATS_DIR": str(kept[0])}, kept), ({}, apart)):
+        done = statistics.run("together", 100, 1000, logs=apart, **nodes, **settings)
+        assert done.returncode == 0, done
+        told = json.loads(statistics.told("--json", logs=directories))
+        assert [rank["rank"] for rank in told["ranks"]] == [0, 1] and told["state"] == "ended", told
+        assert {rank["job"] for rank in told["ranks"]} == {told["job"]}, told
+        total = told["total"]
+        assert total["append_calls"] == 200 and total["drain_bytes"] > 0 and total["drain_ns"] > 0, total
+    told = json.loads(statistics.told("--json", logs=apart[1:]))
+    assert [rank["rank"] for rank in told["ranks"]] == [1] and told["state"] == "1 of 2 ranks", told
+
+
 def main():
     build = command_line.parser(__doc__, mpi=False).parse_args().build
     with places.temporary("statistics", places.memory()) as directory:
-        statistics = Statistics(build, directory.resolve())
+        statistics = Statistics(build, directory.resolve(), mpi_libraries.choose(build, None))
         check_times(statistics)
         check_late_open(statistics)
         check_straight(statistics)
         check_files(statistics)
         check_jobs(statistics)
+        check_directory(statistics)
+        for mpi in mpi_libraries.load(build):
+            if mpi.tag.startswith("mpich-5"):  # which can be told that a host is two
+                check_nodes(Statistics(build, directory.resolve() / "nodes", mpi))
         if shutil.which("strace"):
             check_system_calls(statistics)
     return 0
