@@ -27,7 +27,9 @@ static hid_t create_set(const struct strided* s, hid_t file) {
 
 void access_open(struct access* access, const char* path, int is_there) {
   access->file = &opened;
-  if (access->pattern->pieces) fail("irregular arrays are MPI-IO's");
+  const struct strided* s = access->pattern;
+  if (s->pieces || s->dimensions || s->segmented || s->order_step || s->writers != s->ranks)
+    fail("HDF5's arrays are --block, --blocks-per-call and --grid-columns only");
   hid_t list = valid(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   if (H5Pset_fapl_mpio(list, MPI_COMM_WORLD, access->info) < 0) fail("H5Pset_fapl_mpio");
   H5Pset_all_coll_metadata_ops(list, 1);

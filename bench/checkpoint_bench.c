@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
   struct strided* s = &b.pattern;
   MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &s->ranks);
-  s->grid_columns = s->ranks;
+  s->grid_columns = s->writers = s->ranks;
   b.access.pattern = s;
   MPI_Info_create(&b.access.info);
   parse(&b, argc, argv);

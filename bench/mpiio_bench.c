@@ -2,20 +2,28 @@
  * contestants. Linked with access_mpiio.c, or as hdf5_bench with access_hdf5.c.
  *
  *   mpiio_bench --file F --block BYTES [--blocks-per-call N] [--grid-columns N] [--bytes PER_RANK]
- *   mpiio_bench --file F --irregular GROUPS [--bytes PER_RANK]
- *               [--independent] [--read] [--read-again] [--group RANKS] [--compute SECONDS] [--warm]
+ *               [--segmented] [--random-order]
+ *   mpiio_bench --file F --irregular GROUPS [--mean BYTES] [--bytes PER_RANK]
+ *   mpiio_bench --file F --tile N[xN...] [--element BYTES] [--bytes PER_RANK]
+ *               [--writers RANKS]
+ *               [--independent] [--read] [--read-again] [--group RANKS] [--compute SECONDS] [--spread]
+ * [--warm]
  *               [--hint KEY=VALUE]... [--copy DIRECTORY [--checked]]
  *
  * Data are made before the clock starts. A phase's time is that of the slowest rank; no barrier is between
  * the calls of a phase. --read reads, before the close, what the next rank wrote: of all, or of a group of
  * successive ranks (those of a node, say). --read-again closes the file, opens it for reading and writing,
- * and reads the same. --compute sleeps before the close, as a program that computes does, untimed. --warm
- * does it all, but computing, once before, to another file, and forgets it. --copy does no I/O at all: memcpy
- * of the same bytes, a call's at a time, to shared memory in DIRECTORY and back, which is what the machine
- * can do at best. With --warm the memory has been touched; without, a new file is mapped and its pages are
- * populated ahead of the copy, in the time of writing. With --checked each writing call also reads the clock
- * and takes a CRC-32C of its bytes, as any log that orders and validates its records must. At the end every
- * byte is checked, untimed. Output: one line of JSON from rank 0. */
+ * and reads the same. --compute sleeps before the close, as a program that computes does, untimed; with
+ * --spread in ten parts between the calls. --segmented: a rank's calls write one region of the file.
+ * --random-order: and its places in an order of its own. --irregular: pieces of --mean bytes (516) at
+ * irregular places. --tile: a call writes a subarray of up to four dimensions, of elements of --element bytes
+ * (8). --writers: only so many ranks, evenly spread, have data. --warm does it all, but computing, once
+ * before, to another file, and forgets it. --copy does no I/O at all: memcpy of the same bytes, a call's at a
+ * time, to shared memory in DIRECTORY and back, which is what the machine can do at best. With --warm the
+ * memory has been touched; without, a new file is mapped and its pages are populated ahead of the copy, in
+ * the time of writing. With --checked each writing call also reads the clock and takes a CRC-32C of its
+ * bytes, as any log that orders and validates its records must. At the end every byte is checked, untimed.
+ * Output: one line of JSON from rank 0. */
 #include <fcntl.h>
 #include <isa-l.h>
 #include <stdio.h>
@@ -37,7 +45,9 @@ struct bench {
   struct access access;
   const char* copy_directory; /* NULL: files */
   const char* path;
-  int read, read_again, warm, checked, group;
+  const char* tile;  /* NULL: no dimensions */
+  MPI_Offset groups; /* 0: regular */
+  int read, read_again, warm, checked, spread, random_order, group;
   double compute_s;
 };
 
@@ -50,16 +60,24 @@ static int next_rank(const struct bench* b) {
   return first + (rank - first + 1) % b->group;
 }
 
-static double transfer(struct bench* b, int owner, int writing) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  for (MPI_Offset call = 0; call < calls(&b->pattern); call++) access_call(&b->access, owner, call, writing);
-  return slowest(MPI_Wtime() - start);
-}
-
 static void compute(double seconds) {
   const struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
   nanosleep(&time, NULL);
+}
+
+static double transfer(struct bench* b, int owner, int writing) {
+  const MPI_Offset all = calls(&b->pattern), parts = all < 10 ? all : 10;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  double computed = 0;
+  for (MPI_Offset call = 0; call < all; call++) {
+    access_call(&b->access, owner, call, writing);
+    if (!writing || !b->spread || (call + 1) * parts / all == call * parts / all) continue;
+    const double pause = MPI_Wtime();
+    compute(b->compute_s / (double)parts);
+    computed += MPI_Wtime() - pause;
+  }
+  return slowest(MPI_Wtime() - start - computed);
 }
 
 /* Its time. */
@@ -85,7 +103,7 @@ static struct times run_once(struct bench* b, const char* path, int check) {
   access_select(&b->access, s->rank);
   t.write = transfer(b, s->rank, 1);
   if (b->read) t.read = read_next(b);
-  if (check) compute(b->compute_s);
+  if (!b->spread) compute(b->compute_s);
   MPI_Barrier(MPI_COMM_WORLD);
   start = MPI_Wtime();
   const MPI_Offset begin = access_close(&b->access);
@@ -173,66 +191,116 @@ static struct times copy_once(const struct bench* b) {
   return t;
 }
 
+/* What depends on several options. */
+static void finish_pattern(struct bench* b) {
+  struct strided* s = &b->pattern;
+  if (s->writers <= 0 || s->ranks % s->writers != 0) fail("--writers must divide the number of ranks");
+  const int has_columns = s->grid_columns != 0;
+  if (!has_columns) s->grid_columns = s->writers;
+  if (has_columns && (b->groups || b->tile)) fail("--irregular and --tile have no --grid-columns");
+  if (s->grid_columns <= 0 || s->writers % s->grid_columns != 0 || b->group <= 0 || s->ranks % b->group != 0)
+    fail("--grid-columns must divide the number of writers, and --group that of ranks");
+  if (s->element_bytes <= 0 || s->element_bytes % 8 != 0 || s->mean_bytes < 8)
+    fail("--element must be a multiple of 8 bytes, and --mean 8 or more");
+  if (b->groups && b->tile) fail("--irregular and --tile exclude each other");
+  if (b->groups) make_irregular(s, b->groups);
+  if (b->tile) make_tiles(s, b->tile);
+}
+
 static void check_options(struct bench* b) {
   struct strided* s = &b->pattern;
   if (!b->path || s->block_bytes <= 0 || s->blocks_per_call <= 0 ||
       (s->block_bytes % 8 != 0 && s->blocks_per_call > 1))
     fail("--file and a --block are needed, of a multiple of 8 bytes if there are several in a call");
-  if (s->pieces && s->grid_columns != s->ranks) fail("--irregular arrays are not of a grid");
-  if (s->grid_columns <= 0 || s->ranks % s->grid_columns != 0 || b->group <= 0 || s->ranks % b->group != 0)
-    fail("--grid-columns and --group must divide the number of ranks");
+  if (s->segmented && (s->blocks_per_call != 1 || s->pieces || s->dimensions))
+    fail("--segmented is for one block per call");
+  if (b->copy_directory && s->writers != s->ranks) fail("--copy is of all ranks");
   s->rank_bytes -= s->rank_bytes % (call_bytes(s) * (call_bytes(s) % 8 == 0 ? 1 : 8));
   if (s->rank_bytes <= 0) fail("--bytes is less than one call, or than eight calls of a block of odd bytes");
+  if (b->random_order) make_order(s);
+}
+
+/* 1: the option is one of these, which have no value. */
+static int parse_flag(struct bench* b, const char* option) {
+  const struct {
+    const char* option;
+    int* flag;
+  } flags[] = {
+      {"--independent", &b->access.independent},
+      {"--read", &b->read},
+      {"--read-again", &b->read_again},
+      {"--warm", &b->warm},
+      {"--checked", &b->checked},
+      {"--spread", &b->spread},
+      {"--segmented", &b->pattern.segmented},
+      {"--random-order", &b->random_order},
+  };
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    if (strcmp(option, flags[i].option) != 0) continue;
+    *flags[i].flag = 1;
+    return 1;
+  }
+  return 0;
+}
+
+/* Likewise, of the pattern, with a value. */
+static int parse_pattern(struct bench* b, const char* option, const char* value) {
+  struct strided* s = &b->pattern;
+  if (strcmp(option, "--block") == 0)
+    s->block_bytes = atoll(value);
+  else if (strcmp(option, "--blocks-per-call") == 0)
+    s->blocks_per_call = atoll(value);
+  else if (strcmp(option, "--irregular") == 0)
+    b->groups = atoll(value) > 0 ? atoll(value) : -1;
+  else if (strcmp(option, "--mean") == 0)
+    s->mean_bytes = atoll(value);
+  else if (strcmp(option, "--tile") == 0)
+    b->tile = value;
+  else if (strcmp(option, "--element") == 0)
+    s->element_bytes = atoll(value);
+  else if (strcmp(option, "--writers") == 0)
+    s->writers = atoi(value);
+  else if (strcmp(option, "--grid-columns") == 0)
+    s->grid_columns = atoi(value) > 0 ? atoi(value) : -1;
+  else if (strcmp(option, "--bytes") == 0)
+    s->rank_bytes = atoll(value);
+  else
+    return 0;
+  return 1;
 }
 
 static void parse(struct bench* b, int argc, char** argv) {
   for (int i = 1; i < argc; i++) {
     const char* option = argv[i];
-    if (strcmp(option, "--independent") == 0)
-      b->access.independent = 1;
-    else if (strcmp(option, "--read") == 0)
-      b->read = 1;
-    else if (strcmp(option, "--read-again") == 0)
-      b->read_again = 1;
-    else if (strcmp(option, "--warm") == 0)
-      b->warm = 1;
-    else if (strcmp(option, "--checked") == 0)
-      b->checked = 1;
-    else if (i + 1 == argc)
-      fail("an option lacks its value");
-    else if (strcmp(option, "--file") == 0)
-      b->path = argv[++i];
+    if (parse_flag(b, option)) continue;
+    if (i + 1 == argc) fail("an option is unknown or lacks its value");
+    const char* value = argv[++i];
+    if (parse_pattern(b, option, value)) continue;
+    if (strcmp(option, "--file") == 0)
+      b->path = value;
     else if (strcmp(option, "--copy") == 0)
-      b->copy_directory = argv[++i];
-    else if (strcmp(option, "--block") == 0)
-      b->pattern.block_bytes = atoll(argv[++i]);
-    else if (strcmp(option, "--blocks-per-call") == 0)
-      b->pattern.blocks_per_call = atoll(argv[++i]);
-    else if (strcmp(option, "--irregular") == 0)
-      make_irregular(&b->pattern, atoll(argv[++i]));
-    else if (strcmp(option, "--grid-columns") == 0)
-      b->pattern.grid_columns = atoi(argv[++i]);
+      b->copy_directory = value;
     else if (strcmp(option, "--group") == 0)
-      b->group = atoi(argv[++i]);
+      b->group = atoi(value);
     else if (strcmp(option, "--compute") == 0)
-      b->compute_s = atof(argv[++i]);
-    else if (strcmp(option, "--bytes") == 0)
-      b->pattern.rank_bytes = atoll(argv[++i]);
+      b->compute_s = atof(value);
     else if (strcmp(option, "--hint") == 0)
-      add_hint(b->access.info, argv[++i]);
+      add_hint(b->access.info, value);
     else
       fail("unknown option");
   }
+  finish_pattern(b);
   check_options(b);
 }
 
 int main(int argc, char** argv) {
-  struct bench b = {.pattern = {.blocks_per_call = 1, .rank_bytes = 16 << 20}};
+  struct bench b = {
+      .pattern = {.blocks_per_call = 1, .rank_bytes = 16 << 20, .mean_bytes = 516, .element_bytes = 8}};
   struct strided* s = &b.pattern;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &s->ranks);
-  s->grid_columns = b.group = s->ranks;
+  s->writers = b.group = s->ranks;
   b.access.pattern = s;
   MPI_Info_create(&b.access.info);
   parse(&b, argc, argv);
@@ -241,7 +309,10 @@ int main(int argc, char** argv) {
   if (b.warm && !b.copy_directory) {
     char other[4096];
     snprintf(other, sizeof other, "%s.warm", b.path);
+    const double compute_s = b.compute_s;
+    b.compute_s = 0;
     run_once(&b, other, 0);
+    b.compute_s = compute_s;
     if (s->rank == 0) unlink(other);
   }
   const struct times t = b.copy_directory ? copy_once(&b) : run_once(&b, b.path, 1);
@@ -249,8 +320,8 @@ int main(int argc, char** argv) {
     printf(
         "{\"bytes\": %lld, \"calls_per_rank\": %lld, \"ranks\": %d, \"open_s\": %.9f, \"write_s\": %.9f, "
         "\"read_s\": %.9f, \"close_s\": %.9f, \"read_again_s\": %.9f}\n",
-        (long long)s->rank_bytes * s->ranks, (long long)calls(s), s->ranks, t.open, t.write, t.read, t.close,
-        t.read_again);
+        (long long)s->rank_bytes * s->writers, (long long)calls(s), s->ranks, t.open, t.write, t.read,
+        t.close, t.read_again);
     unlink(b.path);
   }
   free(s->data);
