@@ -2,15 +2,18 @@
 """Draws the results of bench/nodes.py: the rate of each contestant by pattern, to the log and to the complete file.
 Or those of bench/sweep.py: pmio over the best plain way by the size of the blocks, a panel for each file system.
 
+Or those of bench/grid.py: a map of pmio over the best plain way, patterns by cells.
+
   bench/figure.py docs/figures/nodes.json docs/figures/nodes.svg
   bench/figure.py ext4.json tmpfs.json docs/figures/sweep.svg
 """
 
 import json
+import math
 import sys
 from pathlib import Path
 
-from pmiolab import figures
+from pmiolab import figures, grid_results
 
 PANELS = {"log": "time-to-log: in the write calls", "file": "time-to-file: write and close"}
 LABELS = {"pmio": "pmio", "enable": "ROMIO, collective buffering", "disable": "ROMIO, none",
@@ -104,13 +107,51 @@ def draw_sweeps(results):
     return figure
 
 
+def draw_grid(results):
+    """Rows are patterns, columns all else; red is where pmio loses. x: it failed, or no plain way is there."""
+    summary = results["summary"]
+    rows = list(dict.fromkeys(entry["cell"]["pattern"] for entry in summary))
+    columns = list(dict.fromkeys(column_of(entry["cell"]) for entry in summary))
+    ratios = [[float("nan")] * len(columns) for _ in rows]
+    for entry in summary:
+        if (ratio := grid_results.ratio(entry, "plain")) is not None:
+            ratios[rows.index(entry["cell"]["pattern"])][columns.index(column_of(entry["cell"]))] = ratio
+    figure, axes = figures.pyplot.subplots(figsize=(3 + 0.9 * len(columns), 2 + 0.28 * len(rows)), layout="constrained")
+    logarithms = [[math.log2(ratio) for ratio in row] for row in ratios]
+    axes.imshow(logarithms, cmap="RdYlBu", vmin=-2, vmax=2, aspect="auto")
+    for row, of_row in enumerate(ratios):
+        for column, ratio in enumerate(of_row):
+            text = "x" if math.isnan(ratio) else f"{ratio:.2f}"
+            weight = "bold" if ratio < grid_results.LOST else "normal"
+            colour = "white" if abs(math.log2(ratio)) > 1.3 else "black"
+            axes.text(column, row, text, ha="center", va="center", fontsize=8, fontweight=weight, color=colour)
+    axes.set_xticks(range(len(columns)), columns, fontsize=8)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    where = f"{results['mpi']}, {results['ranks']} ranks, {results['bytes'] / (1 << 20):.3g} MiB of each"
+    figure.suptitle(f"pmio over the best plain way\n{where}", fontsize=10)
+    return figure
+
+
+def column_of(cell):
+    """Of a pattern's cells, what tells one from another."""
+    computing = f"computing {cell['compute']:g} s" if cell["compute"] else cell["operation"]
+    return f"{cell['file_system']}\nlog on {cell['log']}\n{cell['state']}\n{computing}"
+
+
+def draw_one(results):
+    return draw_grid(results) if "grid" in results else draw_nodes(results)
+
+
 def main():
     if sys.argv[1:] == ["--check"]:  # that it can draw
         return
     if len(sys.argv) < 3:
         raise SystemExit("usage: bench/figure.py RESULTS.json... FIGURE.svg")
     results = [json.loads(Path(path).read_text()) for path in sys.argv[1:-1]]
-    figures.save(draw_sweeps(results) if "sweep" in results[0] else draw_nodes(results[0]), Path(sys.argv[-1]))
+    drawn = draw_sweeps(results) if "sweep" in results[0] else draw_one(results[0])
+    figures.save(drawn, Path(sys.argv[-1]))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ Python looks for modules in the folder of the script first. A new folder of scri
   mpi_jobs         MPI jobs on this machine
   real_programs    a program plain and under `pmio run`
   comparison       contestants of a benchmark: rates, medians, ratios, targets
+  grid_patterns    how known programs write; what a grid of them says: grid_results
   figures          drawings of results
 
 Of single subjects:

@@ -32,6 +32,17 @@ MODES = {
     "pmio naive-pm": {"PMIO_MODE": "twophase", "PMIO_CB_MEMORY": "pmem"},
     "pmio independent": {"PMIO_MODE": "independent"},
 }
+# Of bench/grid.py: further settings of pmio, and further plain ways.
+GRID_MODES = {
+    "pmio log": {"PMIO_MODE": "log"},
+    "pmio gather on": {"PMIO_GATHER": "on"},
+    "pmio gather off": {"PMIO_GATHER": "off"},
+}
+GRID_PLAIN = {
+    "mpich": {"disable": ["--hint", "romio_cb_write=disable", "--hint", "romio_cb_read=disable"]},
+    "openmpi": {"romio": []},
+}
+PLAIN_SETTINGS = {"romio": {"OMPI_MCA_io": "romio341"}}  # Open MPI's own ROMIO instead of OMPIO
 # What the machine can do at best: no MPI-IO.
 LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
@@ -83,13 +94,14 @@ def _run_once(build: Path, mpi: Mpi, contestant: str, arguments: Iterable[object
               name: str) -> dict[str, float]:  # fmt: skip
     touch_memory(COPIES * RANKS * rank_bytes + 64 * MIB)
     with places.temporary("bench", work) as scratch, places.temporary("bench", log_dir) as logs:
-        pmio = contestant == "pmio" or contestant in MODES
+        pmio = contestant == "pmio" or contestant in MODES or contestant in GRID_MODES
+        hints = CONTESTANTS[mpi.family] | GRID_PLAIN.get(mpi.family, {}) | LIMITS
         preload = [mpi.runtime] if pmio else []
         words = [places.benchmark(build, "mpiio", mpi), "--file", scratch / "target", "--bytes", rank_bytes]
-        words += [*arguments, *(["--warm"] if warm else []), *(CONTESTANTS[mpi.family] | LIMITS).get(contestant, [])]
+        words += [*arguments, *(["--warm"] if warm else []), *hints.get(contestant, [])]
         words += [logs] if contestant in LIMITS else []
-        settings = {"PMIO_DIR": logs, **settings} if pmio else {}
-        settings |= MODES.get(contestant, {})
+        settings = {"PMIO_DIR": logs, **settings} if pmio else PLAIN_SETTINGS.get(contestant, {})
+        settings |= (MODES | GRID_MODES).get(contestant, {})
         [times] = mpi_jobs.measure(mpi, RANKS, words, name=f"{contestant}, {name}", settings=settings,
                                    preload=preload, timeout=timeout)  # fmt: skip
     return times
