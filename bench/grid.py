@@ -7,7 +7,8 @@ default takes turns with each fixed way of pmio and each plain way. Compared is 
 the writes and the close, without its computing; or for the reads. A ratio is the median of those of one repetition.
 A run that others have disturbed is made again (pmiolab/quiet.py). Every run checks every byte.
 
-A run that fails or takes too long is listed, and the cell goes on without that way. --json is written after each
+A run that fails or takes too long is listed, and the cell goes on without that way; also without one that took
+five times as long as the best of its kind, plain or pmio's, in an earlier repetition. --json is written after each
 repetition of a cell; --resume goes on from there. Exit 1: pmio is below 0.9 of the best plain way in a cell, or fails.
 
   bench/grid.py --mpi mpich-5.0.2 --json grid.json --figure grid.svg
@@ -137,8 +138,9 @@ class Grid:
     def measure(self, cell, repetition):
         """One row: each way once."""
         failed, seconds = self.failed_before(cell), {}
-        for way in comparison.in_turn(self.ways, repetition):
-            if way in failed:
+        hopeless = grid_results.hopeless([row for row in self.rows if row["cell"] == cell], self.plain)
+        for way in comparison.in_turn(self.ways, len(self.rows)):
+            if way in failed or way in hopeless:
                 continue
             try:
                 seconds[way] = self.seconds_of(cell, way)

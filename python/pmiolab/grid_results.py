@@ -16,6 +16,7 @@ from .tables import print_table
 
 AUTO = "pmio"
 LOST, NEAR = 0.9, 0.95  # of the best plain way; of the best way
+HOPELESS = 5  # times what the best way takes
 KEYS = ("pattern", "operation", "file_system", "log", "state", "compute")
 
 
@@ -34,9 +35,22 @@ def phases_of(cell: Mapping[str, Any]) -> tuple[str, ...]:
     return ("read",) if cell["operation"] == "read" else ("log", "file", "end")
 
 
+def hopeless(rows: Iterable[Mapping[str, Any]], plain: Sequence[str]) -> set[str]:
+    """The ways that were so slow in a row of a cell that they are not the best of their kind; never auto."""
+    slow: set[str] = set()
+    for row in rows:
+        times = {way: seconds[judged(row["cell"])] for way, seconds in row["seconds"].items()}
+        for way, time in times.items():
+            kind = [times[other] for other in times if (other in plain) == (way in plain)]
+            if way != AUTO and time > HOPELESS * min(kind):
+                slow.add(way)
+    return slow
+
+
 def _over(rows: Sequence[Mapping[str, Any]], ways: Iterable[str], phase: str) -> dict[str, Any] | None:
     """auto over the best of these ways, by its median: quartiles of the ratios of rates in one repetition."""
     both = [row["seconds"] for row in rows if AUTO in row["seconds"]]
+    # A way that failed, or was given up, is not in all rows.
     whole = [way for way in ways if both and all(way in seconds for seconds in both)]
     if not whole:
         return None
