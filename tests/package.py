@@ -11,7 +11,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from pmiolab import checks, comparison, differential, mpi_jobs, pages, places, process_table, processes, quiet, tables
+from pmiolab import checks, comparison, differential, grid_results, mpi_jobs, pages, places
+from pmiolab import process_table, processes, quiet, tables
 
 SCRIPTS = ("tests", "tests/programs", "bench", "testbed")
 
@@ -192,6 +193,37 @@ class Differential(unittest.TestCase):
 
     def test_the_lines_of_a_seed(self):
         self.assertEqual(differential.of_seed(self.EXPECTED, 1), [["1:0 a", "1:1 b"], ["1:0 a", "1:2 d"]])
+
+
+class Grid(unittest.TestCase):
+    CELL = dict(zip(grid_results.KEYS, ("s3d", "write", "ext4", "tmpfs", "cold", 0.0)))
+    PLAIN = ("slow", "fast")
+
+    def row(self, failed=(), **seconds):
+        each = {way: {"log": s / 2, "file": s, "end": s} for way, s in seconds.items()}
+        return {"cell": self.CELL, "repetition": 0, "seconds": each, "failed": dict.fromkeys(failed, "why")}
+
+    def test_ratios_are_those_of_one_repetition(self):
+        rows = [self.row(pmio=2, slow=9, fast=1, fixed=4), self.row(pmio=20, slow=9, fast=10, fixed=40)]
+        [entry] = grid_results.summarise(rows, self.PLAIN)
+        self.assertEqual((grid_results.ratio(entry, "plain"), entry["over"]["end"]["plain"]["way"]), (0.5, "fast"))
+        self.assertEqual(grid_results.ratio(entry, "fixed"), 2)
+        self.assertTrue(grid_results.lost([entry]) and grid_results.is_bad([entry]))
+
+    def test_a_way_that_failed_once_is_not_the_best(self):
+        rows = [self.row(pmio=2, slow=2, fast=1), self.row(pmio=2, slow=2, failed=["fast"])]
+        [entry] = grid_results.summarise(rows, self.PLAIN)
+        self.assertEqual((grid_results.ratio(entry, "plain"), entry["failed"]), (1, {"fast": "why"}))
+        self.assertFalse(grid_results.is_bad([entry]))
+
+    def test_a_failure_of_pmio_is_bad(self):
+        [entry] = grid_results.summarise([self.row(slow=2, fast=1, failed=["pmio"])], self.PLAIN)
+        self.assertIsNone(grid_results.ratio(entry, "plain"))
+        self.assertTrue(grid_results.is_bad([entry]))
+
+    def test_what_is_given_up_is_slow_for_its_kind(self):
+        row = self.row(pmio=1, fixed=4, naive=6, slow=60, fast=11)
+        self.assertEqual(grid_results.hopeless([row], self.PLAIN), {"naive", "slow"})
 
 
 class Pages(unittest.TestCase):
