@@ -16,6 +16,7 @@ from .tables import print_table
 
 AUTO = "pmio"
 LOST, NEAR = 0.9, 0.95  # of the best plain way; of the best way
+USUAL = ("default", "ompio")  # what a program has that gives no hints
 HOPELESS = 5  # times what the best way takes
 KEYS = ("pattern", "operation", "file_system", "log", "state", "compute")
 
@@ -36,13 +37,15 @@ def phases_of(cell: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def hopeless(rows: Iterable[Mapping[str, Any]], plain: Sequence[str]) -> set[str]:
-    """The ways that were so slow in a row of a cell that they are not the best of their kind; never auto."""
+    """The ways that were so slow in a row of a cell that they are not the best of their kind; never auto, nor the
+    usual way.
+    """
     slow: set[str] = set()
     for row in rows:
         times = {way: seconds[judged(row["cell"])] for way, seconds in row["seconds"].items()}
         for way, time in times.items():
             kind = [times[other] for other in times if (other in plain) == (way in plain)]
-            if way != AUTO and time > HOPELESS * min(kind):
+            if way not in (AUTO, *USUAL) and time > HOPELESS * min(kind):
                 slow.add(way)
     return slow
 
@@ -60,7 +63,7 @@ def _over(rows: Sequence[Mapping[str, Any]], ways: Iterable[str], phase: str) ->
 
 
 def summarise(rows: Iterable[Mapping[str, Any]], plain: Sequence[str]) -> list[dict[str, Any]]:
-    """By cell: auto over the best plain way and over the best of pmio's fixed ones, by phase; what failed."""
+    """By cell: auto over the best plain way, the usual one and the best of pmio's fixed ones, by phase; what failed."""
     cells: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         cells.setdefault(name_of(row["cell"]), []).append(row)
@@ -70,16 +73,17 @@ def summarise(rows: Iterable[Mapping[str, Any]], plain: Sequence[str]) -> list[d
         ways = list(dict.fromkeys(way for row in of_cell for way in (*row["seconds"], *row["failed"])))
         fixed = [way for way in ways if way not in (AUTO, *plain)]
         phases = {
-            phase: {"plain": _over(of_cell, plain, phase), "fixed": _over(of_cell, fixed, phase)}
+            phase: {"plain": _over(of_cell, plain, phase), "fixed": _over(of_cell, fixed, phase),
+                    "usual": _over(of_cell, [way for way in plain if way in USUAL], phase)}
             for phase in phases_of(cell)
-        }
+        }  # fmt: skip
         failed = {way: why for row in of_cell for way, why in row["failed"].items()}
         summary.append({"cell": cell, "repetitions": len(of_cell), "over": phases, "failed": failed})
     return summary
 
 
 def ratio(entry: Mapping[str, Any], over: str, phase: str = "") -> float | None:
-    """Of a cell in the summary; over: plain or fixed; phase: by default the judged one."""
+    """Of a cell in the summary; over: plain, fixed or usual; phase: by default the judged one."""
     of_phase = entry["over"][phase or judged(entry["cell"])][over]
     return of_phase["ratio"] if of_phase else None
 
@@ -107,14 +111,15 @@ def _against(entry: Mapping[str, Any], over: str) -> tuple[str, str, str]:
 
 def print_summary(summary: Sequence[Mapping[str, Any]]) -> None:
     """A line for each cell, and then what a site must know."""
-    header = (*KEYS, "to log", "to file", "all", "quartiles", "over plain", "over pmio's", "quartiles", "best", "")
+    header = (*KEYS, "to log", "to file", "all", "quartiles", "over plain", "over usual", "over pmio's", "best", "")
     rows = []
     for entry in summary:
         cell = [f"{entry['cell'][key]:g}" if key == "compute" else entry["cell"][key] for key in KEYS]
         plain, fixed = _against(entry, "plain"), _against(entry, "fixed")
         logged = [_cell_text(entry, "plain", phase) for phase in ("log", "file")]
         word = "FAILED" if AUTO in entry["failed"] else "LOST" if entry in lost(summary) else ""
-        rows.append((*cell, *logged, *plain, *fixed, word))
+        usual = _cell_text(entry, "usual", judged(entry["cell"]))
+        rows.append((*cell, *logged, *plain, usual, fixed[0], fixed[2], word))
     print_table(header, rows)
     for entry in summary:
         for way, why in entry["failed"].items():
@@ -130,6 +135,9 @@ def print_verdict(summary: Sequence[Mapping[str, Any]]) -> None:
         return
     near = sum(min(ratio(e, "plain"), ratio(e, "fixed") or 1) >= NEAR for e in known)
     print(f"{near} of {len(known)} cells ({near / len(known):.0%}): pmio is within 5 % of the best way")
+    usual = [entry for entry in known if ratio(entry, "usual") is not None]
+    slower = sum(ratio(entry, "usual") < LOST for entry in usual)
+    print(f"{slower} of {len(usual)} cells: pmio is below {LOST} of the usual way, without hints")
     for entry in lost(summary):
         of_phase = entry["over"][judged(entry["cell"])]["plain"]
         print(f"below {LOST}: {name_of(entry['cell'])}: {of_phase['ratio']:.2f} ({comparison.spread(of_phase)}) "
