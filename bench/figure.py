@@ -108,23 +108,23 @@ def draw_sweeps(results):
 
 
 def draw_grid(results):
-    """Rows are patterns, columns all else; red is where pmio loses. x: it failed, or no plain way is there."""
+    """Rows are patterns, columns all else; red is where pmio loses. x: pmio failed, or each plain way. Empty: not run."""
     summary = results["summary"]
     rows = list(dict.fromkeys(entry["cell"]["pattern"] for entry in summary))
     columns = list(dict.fromkeys(column_of(entry["cell"]) for entry in summary))
-    ratios = [[float("nan")] * len(columns) for _ in rows]
+    size = (3 + 0.9 * len(columns), 2 + 0.28 * len(rows))
+    figure, axes = figures.pyplot.subplots(figsize=size, layout="constrained")
+    logarithms = [[math.nan] * len(columns) for _ in rows]
     for entry in summary:
-        if (ratio := grid_results.ratio(entry, "plain")) is not None:
-            ratios[rows.index(entry["cell"]["pattern"])][columns.index(column_of(entry["cell"]))] = ratio
-    figure, axes = figures.pyplot.subplots(figsize=(3 + 0.9 * len(columns), 2 + 0.28 * len(rows)), layout="constrained")
-    logarithms = [[math.log2(ratio) for ratio in row] for row in ratios]
+        row, column = rows.index(entry["cell"]["pattern"]), columns.index(column_of(entry["cell"]))
+        ratio = grid_results.ratio(entry, "plain")
+        look = {"ha": "center", "va": "center", "fontsize": 8}
+        if ratio is not None:
+            logarithms[row][column] = math.log2(ratio)
+            look["fontweight"] = "bold" if ratio < grid_results.LOST else "normal"
+            look["color"] = "white" if abs(math.log2(ratio)) > 1.3 else "black"
+        axes.text(column, row, "x" if ratio is None else f"{ratio:.2f}", **look)
     axes.imshow(logarithms, cmap="RdYlBu", vmin=-2, vmax=2, aspect="auto")
-    for row, of_row in enumerate(ratios):
-        for column, ratio in enumerate(of_row):
-            text = "x" if math.isnan(ratio) else f"{ratio:.2f}"
-            weight = "bold" if ratio < grid_results.LOST else "normal"
-            colour = "white" if abs(math.log2(ratio)) > 1.3 else "black"
-            axes.text(column, row, text, ha="center", va="center", fontsize=8, fontweight=weight, color=colour)
     axes.set_xticks(range(len(columns)), columns, fontsize=8)
     axes.set_yticks(range(len(rows)), rows, fontsize=8)
     axes.xaxis.tick_top()
