@@ -106,7 +106,7 @@ class Grid:
             if document.get(key) != value:
                 there = document.get(key)
                 raise SystemExit(f"{path} is of {key} {there}, not {value}: give the same, or another --json")
-        return document["grid"]
+        return [row for row in document["grid"] if row["seconds"]]  # what could not be measured at all is tried again
 
     def save(self):
         if path := self.options.json:
