@@ -1,5 +1,6 @@
 // What a machine's I/O costs, as numbers: the parameters of src/model/ways.h.
 //
+// `pmio calibrate` measures some of them (docs/model.md), into a profile: cli/profile/profile.h reads it.
 // The defaults are those of the small machine of docs/performance.md (2 cores, 2 ranks, log on tmpfs with
 // pages of 4 KiB, file on ext4), for want of a calibration. Single measurements vary by a quarter there, and
 // other machines by more. Sources are named by their heading: "26 November" is
@@ -63,9 +64,14 @@ struct Exchange {
   // Within a node. Per piece: 4.2 ns for one of 8 B, 590 ns for one of 1,312 B, writes included, decision 28.
   double copy_bytes_per_second = 8165.1e6;  // of all its ranks, as a warm log
   double copy_piece_seconds = 0.6e-9;
-  // Between nodes. Assumed, for nothing has measured it yet.
+  // A message of the MPI library within a node, by ping-pong: a constant and a time per byte (T_s and T_w of
+  // liu.h). pmio's engine copies there instead: no function of ways.h uses them. 0: not measured.
+  double within_message_seconds = 0;
+  double within_byte_seconds = 0;
+  // The same between nodes. Assumed, until `pmio calibrate` measures it there.
   double message_seconds = 50e-6;
-  double window_bytes = 1048576;  // decision 28
+  double message_byte_seconds = 0;  // 0: that of the file system's link
+  double window_bytes = 1048576;    // decision 28
 };
 
 struct Machine {

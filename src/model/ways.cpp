@@ -103,9 +103,11 @@ Times two_phase_times(const Machine& machine, const Transfer& transfer) {
   const double windows = std::ceil(node_bytes / exchange.window_bytes);
   const double within =
       node_bytes / exchange.copy_bytes_per_second + transfer.pieces_per_call * exchange.copy_piece_seconds;
+  const double bytes_between = exchange.message_byte_seconds > 0
+                                   ? crossing * exchange.message_byte_seconds
+                                   : over(crossing, machine.file.link_bytes_per_second);
   const double between =
-      (std::ceil(std::log2(transfer.nodes)) + others * windows) * exchange.message_seconds +
-      over(crossing, machine.file.link_bytes_per_second);
+      (std::ceil(std::log2(transfer.nodes)) + others * windows) * exchange.message_seconds + bytes_between;
   const double write =
       file_seconds(machine.file, transfer.nodes, node_bytes, std::min(node_bytes, exchange.window_bytes));
   const double call = exchange.call_seconds + within + between + write;
