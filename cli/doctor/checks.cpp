@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "cli/common/report_format.h"
+#include "cli/common/scratch.h"
 #include "cli/common/settings.h"
 #include "job/capacity.h"
 #include "log/format.h"
@@ -132,10 +133,7 @@ void check_environment(Diagnosis& diagnosis) {
 
 void check_directory(Diagnosis& diagnosis) {
   const size_t before = diagnosis.findings.size();
-  fs::path nearest = diagnosis.directory;
-  std::error_code error;
-  while (nearest.has_relative_path() && !fs::is_directory(nearest, error)) nearest = nearest.parent_path();
-  diagnosis.nearest = nearest.empty() ? "." : nearest.string();
+  diagnosis.nearest = nearest_directory(diagnosis.directory);
   struct stat facts;
   diagnosis.exists = lstat(diagnosis.directory.c_str(), &facts) == 0;
   if (!diagnosis.directory.starts_with('/')) {

@@ -101,11 +101,13 @@ Result<std::optional<FoundProfile>> find_profile() {
 }
 
 Status save_profile(const Profile& profile, const std::string& path) {
+  const std::string text = profile_text(profile);
+  PMIO_TRY(parse_profile(text).status());  // a strange mount point, for instance
   std::error_code error;
   const fs::path parent = fs::path(path).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   const std::string next = path + "." + std::to_string(getpid());
-  Status status = written(profile_text(profile), next);
+  Status status = written(text, next);
   if (status.ok() && std::rename(next.c_str(), path.c_str()) != 0) status = Status::from_errno(errno, path);
   if (!status.ok()) unlink(next.c_str());
   return status;
