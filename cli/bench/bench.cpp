@@ -3,23 +3,19 @@
 // run` of it.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "cli/commands.h"
-#include "cli/run/loader.h"
+#include "cli/common/mpi_program.h"
 #include "cli/run/runtimes.h"
 #include "preload/names.h"
 
 namespace pmio::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kFailed = 1;
 
@@ -35,43 +31,6 @@ int refuse(const std::string& message, int code) {
   return code;
 }
 
-// Of the MPI whose launcher has started this process; empty: that does not show.
-std::string launchers_family() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "OMPI_UNIVERSE_SIZE"})
-    if (getenv(name) != nullptr) return "openmpi";
-  for (const char* name : {"PMI_RANK", "PMI_FD", "HYDI_CONTROL_FD"})
-    if (getenv(name) != nullptr) return "mpich";
-  return {};
-}
-
-std::string steps_of(const Runtime& runtime) {
-  return (fs::path(runtime.path).parent_path() / ("pmio-steps-" + runtime.tag)).string();
-}
-
-// The directory of the MPI whose mpiexec is the first in PATH.
-std::string prefix_in_path() {
-  bool denied = false;
-  std::error_code error;
-  const fs::path launcher = fs::canonical(find_program("mpiexec", &denied), error);
-  return error ? std::string() : launcher.parent_path().parent_path().string();
-}
-
-// Of those that are built: by the name that was given, or else by the launcher, and then by PATH. The newest
-// of several.
-const Runtime* choose(const std::vector<Runtime>& runtimes, const std::string& tag) {
-  const std::string family = tag.empty() ? launchers_family() : "";
-  const std::string prefix = prefix_in_path();
-  const Runtime* chosen = nullptr;
-  for (const Runtime& runtime : runtimes) {
-    if (access(steps_of(runtime).c_str(), X_OK) != 0) continue;
-    if (!tag.empty() && runtime.tag != tag) continue;
-    if (!family.empty() && runtime.family != family) continue;
-    if (chosen != nullptr && chosen->prefix == prefix && runtime.prefix != prefix) continue;
-    chosen = &runtime;
-  }
-  return chosen;
-}
-
 int become(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -80,25 +39,9 @@ int become(const std::vector<std::string>& words) {
   return refuse("cannot execute " + words[0] + ": " + std::strerror(errno), kFailed);
 }
 
-// The program; empty: there is none, and how to make one has been said.
-std::string find_steps(const Options& options) {
-  if (!options.program.empty()) return options.program;
-  auto runtimes = load_runtimes();
-  if (!runtimes.ok()) {
-    refuse(runtimes.status().message(), kFailed);
-    return {};
-  }
-  if (const Runtime* runtime = choose(*runtimes, options.tag)) return steps_of(*runtime);
-  const fs::path source = fs::path(executable_directory()) / PMIO_DATA_FROM_COMMAND / "steps.c";
-  refuse("the program for this MPI is not built; build it by its compiler, and name it:\n  mpicc -O2 " +
-             source.lexically_normal().string() +
-             " -o steps -ldl\n  mpiexec -n 4 pmio bench steps --program ./steps",
-         kFailed);
-  return {};
-}
-
 int steps(const Options& options) {
-  const std::string program = find_steps(options);
+  const std::string program =
+      options.program.empty() ? find_mpi_program({"steps", "bench steps", options.tag}) : options.program;
   if (program.empty()) return kFailed;
   std::vector<std::string> words{executable_directory() + "/pmio", "run", "--or-plain", "--", program};
   const auto add = [&words](const char* name, const std::string& value) {

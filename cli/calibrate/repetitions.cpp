@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 
 #include "cli/common/scratch.h"
@@ -14,20 +13,7 @@ namespace {
 
 constexpr size_t kBarColumns = 30;
 
-double quantile(const std::vector<double>& sorted, double part) {
-  const double at = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(std::floor(at));
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
-}
-
 }  // namespace
-
-Figure figure_of(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75),
-          static_cast<uint32_t>(samples.size())};
-}
 
 Progress::Progress(size_t steps) : steps_(steps), shown_(isatty(STDERR_FILENO) == 1) {}
 

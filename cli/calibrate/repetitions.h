@@ -18,9 +18,6 @@ struct Effort {
   uint64_t most_bytes = 64 << 20;  // of a lap
 };
 
-// The median and the quartiles, interpolated; at least one sample.
-Figure figure_of(std::vector<double> samples);
-
 // A bar on stderr, if that is a terminal.
 class Progress {
  public:

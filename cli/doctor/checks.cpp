@@ -16,6 +16,7 @@
 #include "cli/common/report_format.h"
 #include "cli/common/scratch.h"
 #include "cli/common/settings.h"
+#include "cli/profile/choice.h"
 #include "job/capacity.h"
 #include "log/format.h"
 #include "medium/registry.h"
@@ -247,5 +248,8 @@ void check_registry(Diagnosis& diagnosis) {
   add(diagnosis, "jobs that are killed will not be found by 'pmio recover --all': " + problem,
       "correct that, or set PMIO_REGISTRY to a directory of this node that survives a reboot");
 }
+
+// Nothing decides by it: so one that does not fit is no finding.
+void check_profile(Diagnosis& diagnosis) { diagnosis.profile = profile_line(); }
 
 }  // namespace pmio::cli

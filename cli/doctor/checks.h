@@ -42,6 +42,7 @@ struct Diagnosis {
   std::vector<Runtime> runtimes;
   std::vector<Leftover> dead_jobs;
   size_t running_jobs = 0;
+  std::string profile;               // of pmio calibrate: which, and whether it fits
   std::optional<FileLayout> file;    // that was asked about
   std::string program, program_mpi;  // that was asked about; empty: none shows
   std::vector<Finding> findings;
@@ -57,5 +58,6 @@ void check_registry(Diagnosis& diagnosis);
 void check_file(Diagnosis& diagnosis, const std::string& path);
 void measure_bandwidth(Diagnosis& diagnosis);
 void check_huge_pages(Diagnosis& diagnosis);
+void check_profile(Diagnosis& diagnosis);
 
 }  // namespace pmio::cli

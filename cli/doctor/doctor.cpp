@@ -44,6 +44,7 @@ Diagnosis diagnose(const Options& options) {
   check_runtimes(diagnosis);
   check_leftovers(diagnosis);
   check_registry(diagnosis);
+  check_profile(diagnosis);
   if (!options.file.empty()) check_file(diagnosis, options.file);
   if (!options.program.empty()) check_program(diagnosis, options.program);
   return diagnosis;
@@ -112,6 +113,7 @@ void print_text(const Diagnosis& diagnosis) {
   line("runtime libraries", list_tags(diagnosis.runtimes));
   line("jobs", std::to_string(diagnosis.running_jobs) + " running, " +
                    std::to_string(diagnosis.dead_jobs.size()) + " to recover");
+  line("profile", diagnosis.profile);
   if (diagnosis.file) {
     const char* label = "layout of the file";
     for (const std::string& text : lines_of(*diagnosis.file)) line(std::exchange(label, ""), text);
@@ -177,6 +179,7 @@ void print_as_json(const Diagnosis& diagnosis) {
   for (const Leftover& job : diagnosis.dead_jobs) {
     document["dead_jobs"].push_back({{"job", job.job}, {"undrained_bytes", job.undrained_bytes}});
   }
+  document["profile"] = diagnosis.profile;
   if (diagnosis.file) document["file"] = json_of(*diagnosis.file);
   if (!diagnosis.program.empty())
     document["program"] = {{"path", diagnosis.program}, {"mpi", diagnosis.program_mpi}};

@@ -7,6 +7,7 @@
 #include "cli/common/report_format.h"
 #include "cli/model/comparison.h"
 #include "cli/model/paper.h"
+#include "cli/model/ways.h"
 
 namespace pmio::cli {
 namespace {
@@ -177,7 +178,7 @@ void print_all_json(const std::vector<Section>& sections, const std::vector<Figu
 
 void add_model(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* model = app.add_subcommand("model", "What I/O costs by a model: pmio model liu");
+  CLI::App* model = app.add_subcommand("model", "What I/O costs by a model: pmio model ways");
   model->require_subcommand(1);
   CLI::App* command = model->add_subcommand(
       "liu", "The figures that Liu et al. 2017 print, beside what their equations give");
@@ -187,6 +188,7 @@ void add_model(CLI::App& app) {
     (*json ? print_all_json : print_all)(compare_with_paper(), read_figure());
     set_exit_code(0);
   });
+  add_model_ways(*model);
 }
 
 static const Registration registration(add_model);

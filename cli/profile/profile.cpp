@@ -2,6 +2,7 @@
 #include "cli/profile/profile.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pmio::cli {
 namespace {
@@ -21,7 +22,20 @@ void add_built_in(Figures& figures, const std::vector<KnownFigure>& known) {
   }
 }
 
+double quantile(const std::vector<double>& sorted, double part) {
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(std::floor(at));
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
+}
+
 }  // namespace
+
+Figure figure_of(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75),
+          static_cast<uint32_t>(samples.size())};
+}
 
 #define PMIO_FIGURE(part, name)                                        \
   KnownFigure {                                                        \

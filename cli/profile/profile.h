@@ -26,6 +26,9 @@ struct Figure {
   bool measured() const { return samples != 0; }
 };
 
+// The median and the quartiles, interpolated; at least one sample.
+Figure figure_of(std::vector<double> samples);
+
 // By name; those that there can be are told by log_figures() and so on.
 using Figures = std::map<std::string, Figure>;
 

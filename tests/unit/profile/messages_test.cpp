@@ -1,0 +1,53 @@
+#include "cli/profile/messages.h"
+
+#include <gtest/gtest.h>
+
+namespace pmio::cli {
+namespace {
+
+TEST(MessagesTest, ALineGoesThroughItsPoints) {
+  const Line line = fit_line({8, 1024, 1 << 20}, {5e-6 + 8e-10, 5e-6 + 1024e-10, 5e-6 + (1 << 20) * 1e-10});
+  EXPECT_NEAR(line.start, 5e-6, 1e-12);
+  EXPECT_NEAR(line.per_byte, 1e-10, 1e-16);
+}
+
+TEST(MessagesTest, NoPartOfALineIsBelow0) {
+  EXPECT_EQ(fit_line({1, 2}, {2, 1}).per_byte, 0);
+  EXPECT_EQ(fit_line({1, 3}, {1, 4}).start, 0);
+}
+
+TEST(MessagesTest, FiguresAreMediansOfTheRounds) {
+  const auto exchange = exchange_of(
+      R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 4, "nodes": 2, "bytes": [1, 3],
+          "within": [[3, 7], [3, 7], [4, 8]], "between": [[11, 31]]})");
+  ASSERT_TRUE(exchange.ok());
+  EXPECT_EQ(exchange.value().mpi, "M");
+  EXPECT_EQ(exchange.value().nodes, 2U);
+  const Figures& figures = exchange.value().figures;
+  EXPECT_NEAR(figures.at("within_message_seconds").value, 1, 1e-9);
+  EXPECT_NEAR(figures.at("within_message_seconds").upper, 1.5, 1e-9);
+  EXPECT_EQ(figures.at("within_byte_seconds").samples, 3U);
+  EXPECT_NEAR(figures.at("message_byte_seconds").value, 10, 1e-9);
+}
+
+TEST(MessagesTest, OneNodeHasNoMessagesBetweenNodes) {
+  const auto exchange = exchange_of(
+      R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 2, "nodes": 1, "bytes": [1, 3],
+          "within": [[3, 7]], "between": null})");
+  ASSERT_TRUE(exchange.ok());
+  EXPECT_EQ(exchange.value().figures.count("message_seconds"), 0U);
+}
+
+TEST(MessagesTest, SomethingElseIsRefused) {
+  for (const char* text :
+       {"", "[]", "7", "{}", R"({"format": "pmio-messages-1"})",
+        R"({"format": "pmio-messages-1", "mpi": 7, "ranks": 2, "nodes": 1, "bytes": [1, 3]})",
+        R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 2, "nodes": 1, "bytes": [1]})",
+        R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 2, "bytes": [1, 3], "within": [[1]]})",
+        R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 2, "bytes": [1, 3], "within": [[1, -1]]})",
+        R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 2, "bytes": [1, 3], "within": "x"})"})
+    EXPECT_FALSE(exchange_of(text).ok()) << text;
+}
+
+}  // namespace
+}  // namespace pmio::cli
