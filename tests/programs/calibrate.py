@@ -11,7 +11,7 @@ from pmiolab import command_line, mpi_libraries, places
 
 FORMAT = ("pmio-profile", 1)
 WAYS = ["log", "independent", "two-phase"]
-SERIAL = ("calibrate", "--quick", "--json")
+MEASURE = ("calibrate", "--quick", "--json")
 
 
 class Command:
@@ -68,11 +68,11 @@ def check_measuring(command, other):
     """Another file system is added, the same one replaced, and no other file stays."""
     assert "there is no profile" in command.run("model", "ways")[0]
     assert "none" in command.doctor()
-    first = json.loads(command.run(*SERIAL)[0])
+    first = json.loads(command.run(*MEASURE)[0])
     check_profile(first)
     assert first == json.loads(command.profile.read_text())
     assert first["exchange"]["ranks"] == 0, first["exchange"]
-    both = json.loads(command.run(*SERIAL, "--dir", other)[0])
+    both = json.loads(command.run(*MEASURE, "--dir", other)[0])
     check_profile(both)
     different = os.stat(other).st_dev != os.stat(command.scratch).st_dev
     assert len(both["file_systems"]) == 1 + different, both
@@ -89,7 +89,7 @@ def check_messages(command, mpi):
     family = {**mpi_libraries.environment(mpi), "PATH": f"{Path(mpi.mpiexec).parent}:{os.environ['PATH']}"}
     program = command.pmio.parents[1] / "lib" / f"pmio-messages-{mpi.tag}"
     for words in (("--mpi", mpi.tag), ("--program", program)):
-        profile = json.loads(command.run(*SERIAL, *words, launcher=(mpi.mpiexec, "-n", 2), env=family)[0])
+        profile = json.loads(command.run(*MEASURE, *words, launcher=(mpi.mpiexec, "-n", 2), env=family)[0])
         check_profile(profile)
         exchange = profile["exchange"]
         assert (exchange["ranks"], exchange["nodes"]) == (2, 1), exchange
@@ -97,13 +97,13 @@ def check_messages(command, mpi):
         assert sources["within_message_seconds"] == sources["within_byte_seconds"] == "measured", sources
         assert sources["message_seconds"] == "built in", sources
     # It stays, when no launcher is there.
-    after = json.loads(command.run(*SERIAL)[0])["exchange"]
+    after = json.loads(command.run(*MEASURE)[0])["exchange"]
     for told in (exchange, after):
         del told["figures"]["copy_bytes_per_second"]  # that of the log, which is measured each time
     assert after == exchange, after
-    err = command.run(*SERIAL, "--program", "/bin/true", code=1)[1]
+    err = command.run(*MEASURE, "--program", "/bin/true", code=1)[1]
     assert "something else" in err, err
-    err = command.run(*SERIAL, "--mpi", "none", launcher=(mpi.mpiexec, "-n", 2), env=family, code=None)[1]
+    err = command.run(*MEASURE, "--mpi", "none", launcher=(mpi.mpiexec, "-n", 2), env=family, code=None)[1]
     assert "mpicc" in err and "messages.c" in err, err
 
 
@@ -122,7 +122,7 @@ def check_readers(command):
     command.profile.write_text(json.dumps(profile))
     assert "processors" in command.ways()["notes"][0]
     assert "another machine" in command.doctor()
-    assert "begun anew" in command.run(*SERIAL)[1]
+    assert "begun anew" in command.run(*MEASURE)[1]
     command.profile.write_text(right)
 
 
@@ -134,7 +134,7 @@ def check_refusals(command):
         (right.replace('"rates"', '"rated"'), "rates"),
     ):
         command.profile.write_text(wrong)
-        for words in (SERIAL, ("model", "ways")):
+        for words in (MEASURE, ("model", "ways")):
             out, err = command.run(*words, code=1)
             assert not out and said in err and str(command.profile) in err, (words, out, err)
         assert said in command.doctor()
