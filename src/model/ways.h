@@ -1,8 +1,8 @@
 // What a job's writes of a file cost by each way: the log, independently, and two-phase.
 //
 // The functions extend model/liu.h by what that leaves out: the log, the two layers of an exchange, the block
-// size, servers. Each tells where its form comes from. **Their errors are not measured yet**: no decision may
-// rest on them, and no bound is given. Pure functions; threads: any.
+// size, servers. Each tells where its form comes from. **Their errors are large** (docs/model.md): no
+// decision may rest on them, and no bound is given. Pure functions; threads: any.
 //
 // What none of them knows: reads, locks of a parallel file system between nodes, more ranks than processors,
 // and other programs. All ranks are taken to write alike and at the same time.
