@@ -163,6 +163,16 @@ TEST(SetHint, TakesWordsInCapitalsAndEveryWordForOff) {
   EXPECT_EQ(hints.interface, "ETH0");
 }
 
+TEST(SetHint, TakesADirectoryForStatistics) {
+  Hints hints;
+  EXPECT_TRUE(set_hint(hints, "pmio_stats_dir", "/Scratch/stats/").ok());
+  EXPECT_EQ(hints.stats_directory, "/Scratch/stats");
+  const Status status = set_hint(hints, "pmio_stats_dir", "stats");
+  EXPECT_EQ(status.code(), Code::invalid);
+  EXPECT_NE(status.message().find("pmio_stats_dir"), std::string::npos) << status.message();
+  EXPECT_EQ(hints.stats_directory, "/Scratch/stats");
+}
+
 TEST(SetHint, NamesAllKeysWhereOneIsUnknown) {
   Hints hints;
   const Status status = set_hint(hints, "pmio_logsize", "1G");
