@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/common/mpi_program.h"
+#include "cli/run/mpi_program.h"
 #include "cli/run/runtimes.h"
 #include "preload/names.h"
 

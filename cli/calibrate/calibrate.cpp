@@ -6,11 +6,11 @@
 #include "cli/calibrate/measure.h"
 #include "cli/calibrate/run_messages.h"
 #include "cli/commands.h"
-#include "cli/common/mpi_program.h"
 #include "cli/common/report_format.h"
 #include "cli/common/scratch.h"
 #include "cli/profile/messages.h"
 #include "cli/profile/place.h"
+#include "cli/run/mpi_program.h"
 #include "medium/default_directory.h"
 #include "preload/names.h"
 

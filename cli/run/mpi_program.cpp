@@ -1,4 +1,4 @@
-#include "cli/common/mpi_program.h"
+#include "cli/run/mpi_program.h"
 
 #include <unistd.h>
 
