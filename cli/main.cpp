@@ -30,7 +30,7 @@ static int parse_and_run(int argc, char** argv) {
       "pmio"};
   app.set_version_flag("--version", "pmio " PMIO_VERSION);
   app.require_subcommand(1);
-  adopt_site_directory();
+  adopt_site_directories();
   for (AddCommand add : registered()) add(app);
   try {
     app.parse(cut_program(app, argc, argv), argv);

@@ -70,9 +70,10 @@ void check_variable(const std::string& name, const std::string& value, Hints& hi
 
 std::vector<std::string> problems_of_site() { return site_file().complaints; }
 
-void adopt_site_directory() {
+void adopt_site_directories() {
   for (const auto& [key, value] : site_file().hints) {
     if (key == "pmio_dir") setenv("PMIO_DIR", value.c_str(), 0);
+    if (key == "pmio_stats_dir") setenv("PMIO_STATS_DIR", value.c_str(), 0);
   }
 }
 

@@ -14,9 +14,9 @@ struct SettingProblem {
   std::string remedy;  // what to do
 };
 
-// Where the site's file names a log directory and the environment does not, the environment does from now on:
-// for all that asks default_directory().
-void adopt_site_directory();
+// Where the site's file names a directory for logs or statistics and the environment does not, the
+// environment does from now on: for all that asks default_directory().
+void adopt_site_directories();
 
 // What is wrong with the site's file: for people to read, and no reason not to start a program.
 std::vector<std::string> problems_of_site();

@@ -3,15 +3,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <map>
+#include <set>
 
 #include "base/clock.h"
-#include "cli/common/settings.h"
 #include "log/nodes_note.h"
 #include "medium/default_directory.h"
+#include "medium/job_name.h"
 #include "recover/scan.h"
 
 namespace pmio::cli {
@@ -68,14 +69,12 @@ std::optional<JobStatistics> read_job(const fs::path& directory) {
 
 // A job on several nodes has a log on each, with the node's number in its id.
 bool is_log_of(const JobInfo& log, const std::string& job) {
-  char of_all_nodes[17];
-  std::snprintf(of_all_nodes, sizeof of_all_nodes, "%016" PRIx64, log.id & ~(kMostNodes - 1));
-  return log.name == "job-" + job || of_all_nodes == job;
+  const std::string name = "job-" + job;
+  return log.name == name || job_name(job_of_all_nodes(log.id)) == name;
 }
 
-// Of a job that left no statistics its log tells whether it lives.
+// Of a job that left no statistics its log tells whether it lives. A job on several nodes may have several.
 void look_at_log(const std::vector<JobInfo>& logs, JobStatistics* job) {
-  job->state = "killed";
   for (const JobInfo& log : logs) {
     if (!is_log_of(log, job->id)) continue;
     if (log.state != JobState::dead) {
@@ -84,7 +83,7 @@ void look_at_log(const std::vector<JobInfo>& logs, JobStatistics* job) {
     }
     uint64_t bytes = 0;
     for (const FileInfo& file : log.files) bytes += file.discarded ? 0 : file.undrained_bytes();
-    job->bytes_in_log = bytes;
+    job->bytes_in_log = job->bytes_in_log.value_or(0) + bytes;
   }
 }
 
@@ -171,22 +170,28 @@ std::vector<JobStatistics> read_jobs(const std::vector<std::string>& directories
   join_nodes(&jobs);
   std::sort(jobs.begin(), jobs.end(),
             [](const auto& a, const auto& b) { return a.written_ns > b.written_ns; });
-  const auto unfinished = [](const JobStatistics& job) { return job.ranks.empty(); };
-  if (std::none_of(jobs.begin(), jobs.end(), unfinished)) return jobs;
-  std::vector<JobInfo> logs;
-  for (const std::string& directory : directories) {
-    auto found = scan(directory);
-    if (found.ok()) std::move(found.value().begin(), found.value().end(), std::back_inserter(logs));
+  // Statistics may be in another directory than the log, and logs in another than the job has been told.
+  std::map<std::string, std::vector<JobInfo>> logs;
+  for (JobStatistics& job : jobs) {
+    if (!job.ranks.empty()) continue;
+    job.state = "killed";
+    std::set<std::string> where(directories.begin(), directories.end());
+    where.insert(job.fact("log_directory"));
+    for (const std::string& directory : where) {
+      if (!logs.contains(directory)) {
+        auto found = scan(directory);
+        logs[directory] = found.ok() ? std::move(found).value() : std::vector<JobInfo>();
+      }
+      look_at_log(logs[directory], &job);
+    }
   }
-  for (JobStatistics& job : jobs)
-    if (unfinished(job)) look_at_log(logs, &job);
   return jobs;
 }
 
 void JobChoice::add_options(CLI::App& command) {
-  Hints hints;
-  (void)check_settings(hints);  // what is wrong there has no effect
-  directories = {hints.stats_directory.empty() ? default_directory() : hints.stats_directory};
+  const char* named = std::getenv("PMIO_STATS_DIR");
+  const Result<std::string> kept = expand_directory(named == nullptr ? "" : named);
+  directories = {kept.ok() ? kept.value() : default_directory()};
   command
       .add_option("--dir", directories,
                   "PMIO_STATS_DIR of the job, or its log directory; several: of its nodes")

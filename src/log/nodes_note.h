@@ -17,6 +17,8 @@
 namespace pmio {
 
 constexpr uint64_t kMostNodes = 1 << 16;  // the lowest bits of a job's id are the number of the node
+// The same on all nodes.
+constexpr uint64_t job_of_all_nodes(uint64_t id) { return id & ~(kMostNodes - 1); }
 
 // A node of a job, for those who must find it.
 struct NodeMembers {

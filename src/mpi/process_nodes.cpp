@@ -36,7 +36,7 @@ void Process::number_node(MPI_Comm node) {
   place_.node = static_cast<uint32_t>(before);
   place_.nodes = static_cast<uint32_t>(all);
   mpi().Bcast(&id_, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  id_ = (id_ & ~(kMostNodes - 1)) | place_.node;
+  id_ = job_of_all_nodes(id_) | place_.node;
 }
 
 bool Process::leads_node() const { return place_.ranks.front() == static_cast<uint32_t>(rank_); }

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kHistoryEvery{10};
 
 RunFacts Process::facts(Job* job) const {
   RunFacts facts = facts_;
-  facts.job = spans_nodes_ ? id_ & ~(kMostNodes - 1) : id_;  // the same on all nodes
+  facts.job = spans_nodes_ ? job_of_all_nodes(id_) : id_;
   if (job != nullptr) {
     facts.log_directory = job->options().directory;
     facts.medium = medium_kind_name(job->medium().kind());

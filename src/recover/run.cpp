@@ -194,7 +194,7 @@ class Run {
     FileOutcome outcome =
         recover_file(job.directory, file,
                      {paths_of(file), options_.dry_run, options_.consistent, options_.progress,
-                      options_.open_log, job.info.id & ~(kMostNodes - 1),
+                      options_.open_log, job_of_all_nodes(job.info.id),
                       [this, &file] { note_at_work(file.target); }, copy_ ? &*copy_ : nullptr});
     std::erase_if(writing_, [&](const auto& one) { return one.second == &file; });
     // Of a replay that failed the file has nobody knows what.

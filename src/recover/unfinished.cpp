@@ -9,7 +9,7 @@ namespace {
 // What this node has of the file's log, and said of it.
 FileOutcome* told(RecoverReport& report, uint64_t job) {
   for (JobOutcome& one : report.jobs) {
-    if ((one.id & ~(kMostNodes - 1)) == job && !one.files.empty()) return &one.files.front();
+    if (job_of_all_nodes(one.id) == job && !one.files.empty()) return &one.files.front();
   }
   return nullptr;
 }

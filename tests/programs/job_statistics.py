@@ -236,6 +236,9 @@ def check_directory(statistics):
         [told, *_] = json.loads(statistics.told("--list", "--json", logs=[kept]))["jobs"]
         assert len(told["ranks"]) == ranks and told["state"] == "ended", told
     assert not list(statistics.logs.glob("stats-*"))
+    statistics.run("killed", PMIO_STATS_DIR=str(kept))
+    told = json.loads(statistics.told("--json", logs=[kept]))
+    assert told["state"] == "killed" and told["bytes_in_log"] == 4, told  # which is in the log directory
     done = statistics.run("write", 1, 64, PMIO_STATS_DIR=str(kept / "none" / "none"))
     assert done.returncode == 0 and "statistics are not kept: pmio_stats_dir" in done.stderr, done
 
