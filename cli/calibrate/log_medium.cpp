@@ -34,7 +34,8 @@ Result<LogProfile> measure_log_medium(const std::string& directory, uint32_t wri
   bool first = true;
   const Status status = repeat(effort, [&]() -> Status {
     // A virtual machine may have to ask its host for the memory that it takes first.
-    if (std::exchange(first, false)) PMIO_TRY(measure_log(**medium, writers, region, region).status());
+    if (std::exchange(first, false))
+      PMIO_TRY(measure_log(**medium, writers, region, region, LogPasses::cold).status());
     const auto rates = measure_log(**medium, writers, region, region);
     if (!rates.ok()) return rates.status();
     cold.push_back(rates.value().cold);

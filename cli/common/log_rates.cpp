@@ -20,17 +20,12 @@ class LogWriter {
   LogWriter(Medium& medium, std::string name, uint64_t region_bytes, uint64_t source_bytes)
       : medium_(medium), name_(std::move(name)), bytes_(region_bytes), source_(source_bytes, 'p') {}
 
-  void run(std::barrier<>& together) {
+  void run(std::barrier<>& together, LogPasses passes) {
     together.arrive_and_wait();
     start = Clock::now();
     status = copy_cold();
     cold = Clock::now();
-    together.arrive_and_wait();
-    restart = Clock::now();
-    if (status.ok()) status = copy_warm();
-    warm = Clock::now();
-    if (status.ok()) status = region_->sync();
-    durable = Clock::now();
+    if (passes == LogPasses::all) run_warm(together);
     region_.reset();
     const Status removed = medium_.remove(name_);
     if (status.ok()) status = removed;
@@ -42,6 +37,15 @@ class LogWriter {
  private:
   const char* source(uint64_t at) const {
     return source_.data() + at % (source_.size() / kLogRecordBytes * kLogRecordBytes);
+  }
+
+  void run_warm(std::barrier<>& together) {
+    together.arrive_and_wait();
+    restart = Clock::now();
+    if (status.ok()) status = copy_warm();
+    warm = Clock::now();
+    if (status.ok()) status = region_->sync();
+    durable = Clock::now();
   }
 
   Status copy_cold() {
@@ -86,18 +90,20 @@ double rate(const std::vector<LogWriter>& writers, uint64_t bytes, Moment from, 
 
 }  // namespace
 
-Result<LogRates> measure_log(Medium& medium, uint32_t threads, uint64_t region_bytes, uint64_t source_bytes) {
+Result<LogRates> measure_log(Medium& medium, uint32_t threads, uint64_t region_bytes, uint64_t source_bytes,
+                             LogPasses passes) {
   std::vector<LogWriter> writers;
   writers.reserve(threads);
   for (uint32_t i = 0; i < threads; i++)
     writers.emplace_back(medium, "rates-" + std::to_string(i), region_bytes, source_bytes);
   std::barrier<> together(threads);
   std::vector<std::thread> running;
-  for (LogWriter& each : writers) running.emplace_back([&] { each.run(together); });
+  for (LogWriter& each : writers) running.emplace_back([&] { each.run(together, passes); });
   for (std::thread& each : running) each.join();
   for (const LogWriter& each : writers) PMIO_TRY(each.status);
-  return LogRates{rate(writers, region_bytes, &LogWriter::start, &LogWriter::cold),
-                  rate(writers, region_bytes, &LogWriter::restart, &LogWriter::warm),
+  const double cold = rate(writers, region_bytes, &LogWriter::start, &LogWriter::cold);
+  if (passes == LogPasses::cold) return LogRates{.cold = cold};
+  return LogRates{cold, rate(writers, region_bytes, &LogWriter::restart, &LogWriter::warm),
                   rate(writers, region_bytes, &LogWriter::restart, &LogWriter::durable)};
 }
 

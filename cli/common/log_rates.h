@@ -15,10 +15,13 @@ struct LogRates {
   double durable = 0;  // warm, and the sync that MPI_File_sync pays
 };
 
+enum class LogPasses { cold, all };  // cold: the other rates are 0
+
 // Each thread makes a region of its own and copies records of 64 KiB to it, all at the same time; the regions
 // are removed. region_bytes: of each, at least a record. source_bytes: of the memory that is copied, at least
 // a record; a small one stays in the processor's cache. Errors: of the medium.
-Result<LogRates> measure_log(Medium& medium, uint32_t threads, uint64_t region_bytes, uint64_t source_bytes);
+Result<LogRates> measure_log(Medium& medium, uint32_t threads, uint64_t region_bytes, uint64_t source_bytes,
+                             LogPasses passes = LogPasses::all);
 
 constexpr uint64_t kLogRecordBytes = 64 << 10;
 
