@@ -59,17 +59,6 @@ Status written(const std::string& text, const std::string& path) {
   return fsync(file.get()) == 0 ? Status() : Status::from_errno(errno, path);
 }
 
-// Where the device changes on the way up; of a directory without links in its path.
-std::string mount_point_of(const fs::path& directory, dev_t device) {
-  fs::path at = directory;
-  while (at.has_relative_path()) {
-    struct stat above;
-    if (stat(at.parent_path().c_str(), &above) != 0 || above.st_dev != device) break;
-    at = at.parent_path();
-  }
-  return at.string();
-}
-
 }  // namespace
 
 std::string user_profile_path() {
@@ -129,13 +118,10 @@ MachineFacts this_machine() {
 }
 
 Result<Place> place_of(const std::string& directory) {
-  std::error_code error;
-  const fs::path real = fs::canonical(directory, error);
-  if (error) return Status::from_errno(error.value(), directory);
-  const FileDescriptor file(::open(real.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat facts;
-  if (!file.ok() || fstat(file.get(), &facts) != 0) return Status::from_errno(errno, directory);
-  return Place{file_system_of(file.get()), mount_point_of(real, facts.st_dev)};
+  const FileDescriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file.ok()) return Status::from_errno(errno, directory);
+  const std::optional<Mount> mount = mount_of(file.get());
+  return Place{file_system_of(file.get()), mount ? mount->point : "unknown"};
 }
 
 std::vector<std::string> misfits(const MachineFacts& measured, const MachineFacts& now) {

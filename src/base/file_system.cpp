@@ -91,8 +91,8 @@ std::optional<Mount> find_mount(std::string_view mountinfo, int number) {
     std::istringstream fields(line);
     Mount mount;
     int found = -1;
-    std::string parent, device, root, point, field;
-    fields >> found >> parent >> device >> root >> point >> mount.options;
+    std::string parent, device, root, field;
+    fields >> found >> parent >> device >> root >> mount.point >> mount.options;
     if (found != number) continue;
     while (fields >> field && field != "-") {
     }

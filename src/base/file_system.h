@@ -40,6 +40,7 @@ bool tells_of_writes(std::string_view file_system);
 // A line of /proc/self/mountinfo (proc(5)).
 struct Mount {
   std::string type, source;  // as there
+  std::string point;         // where it is mounted, as there: a space is \040
   std::string options;       // of the mount and of the file system, separated by commas
 };
 // The mount of this number, which is the first field of its line in that text.

@@ -235,6 +235,7 @@ TEST(FileSystem, MountOptions) {
       "224 22 0:55 / /cut rw - lustre";
   const auto locks = [&](int number) { return locks_hold_on_all_nodes(find_mount(mounts, number).value()); };
   EXPECT_EQ(find_mount(mounts, 220)->type, "lustre");
+  EXPECT_EQ(find_mount(mounts, 220)->point, "/lfs/a");
   EXPECT_EQ(find_mount(mounts, 220)->source, "10.0.0.1@tcp:/a");
   EXPECT_EQ(find_mount(mounts, 220)->options, "rw,noatime,rw,flock,lazystatfs");
   EXPECT_TRUE(locks(22).ok());
