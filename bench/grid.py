@@ -222,10 +222,9 @@ def parse_options():
     parser.add_argument("--resume", action="store_true", help="go on with what --json has")
     parser.add_argument("--seconds", type=float, help="stop after so long, to be resumed")
     parser.add_argument("--noisy", action="store_true", help="disturbed runs are not made again")
-    parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
+    command_line.add_figure(parser)
     options = parser.parse_args()
-    if options.figure and not options.json:
-        parser.error("--figure draws what --json names; give both")
+    command_line.check_figure(parser, options)
     return options
 
 

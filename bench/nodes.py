@@ -32,7 +32,6 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from pmiolab import command_line, comparison, hosts, mpi_jobs, mpi_libraries, places, tables
 from pmiolab.cluster import launch
@@ -224,14 +223,13 @@ def parse_options():
     parser.add_argument("--contestant", action="append", choices=CONTESTANTS, help="only these, and pmio")
     parser.add_argument("--servers", type=int, default=2, help="storage hosts")
     parser.add_argument("--dd-mib", type=int, default=DD // MIB, help="of each host's dd")
-    parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
+    command_line.add_figure(parser)
     options = parser.parse_args()
     options.contestants = [
         name for name in CONTESTANTS if name == "pmio" or name in (options.contestant or CONTESTANTS)
     ]
     options.patterns = comparison.chosen(PATTERNS, options.pattern)
-    if options.figure and not options.json:
-        parser.error("--figure draws what --json names; give both")
+    command_line.check_figure(parser, options)
     return options
 
 

@@ -14,7 +14,6 @@ size.
 
 import statistics
 import subprocess
-from pathlib import Path
 
 from pmiolab import command_line, comparison, contestants, mpi_libraries, places, quiet, tables
 from pmiolab.places import KIB, MIB
@@ -61,10 +60,9 @@ def parse_options():
     parser.add_argument("--block", action="append", type=block_bytes, help="only these: bytes, K or M")
     parser.add_argument("--state", action="append", choices=("cold", "warm"), help="only this; default: both")
     parser.add_argument("--divide", type=int, default=1, help="all amounts by this, for a quick look")
-    parser.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
+    command_line.add_figure(parser)
     options = parser.parse_args()
-    if options.figure and not options.json:
-        parser.error("--figure draws what --json names; give both")
+    command_line.check_figure(parser, options)
     return options
 
 

@@ -47,6 +47,17 @@ def add_log_directory(options: argparse.ArgumentParser) -> None:
     options.add_argument("--log-dir", default="/dev/shm", help="where the log directory is made: a tmpfs")
 
 
+def add_figure(options: argparse.ArgumentParser) -> None:
+    """--figure, of a benchmark with --json; check_figure goes with it."""
+    options.add_argument("--figure", type=Path, help="draws the results: SVG or PNG")
+
+
+def check_figure(parsed_by: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Ends the script as wrongly used if there is a --figure and no --json."""
+    if options.figure and not options.json:
+        parsed_by.error("--figure draws what --json names; give both")
+
+
 def add_ranks(options: argparse.ArgumentParser) -> None:
     """--ranks, two by default."""
     options.add_argument("--ranks", type=int, default=2)

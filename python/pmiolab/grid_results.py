@@ -112,12 +112,12 @@ def _against(entry: Mapping[str, Any], over: str) -> tuple[str, str, str]:
 def print_summary(summary: Sequence[Mapping[str, Any]]) -> None:
     """A line for each cell, and then what a site must know."""
     header = (*KEYS, "to log", "to file", "all", "quartiles", "over plain", "over usual", "over pmio's", "best", "")
-    rows = []
+    rows, worse = [], lost(summary)
     for entry in summary:
         cell = [f"{entry['cell'][key]:g}" if key == "compute" else entry["cell"][key] for key in KEYS]
         plain, fixed = _against(entry, "plain"), _against(entry, "fixed")
         logged = [_cell_text(entry, "plain", phase) for phase in ("log", "file")]
-        word = "FAILED" if AUTO in entry["failed"] else "LOST" if entry in lost(summary) else ""
+        word = "FAILED" if AUTO in entry["failed"] else "LOST" if entry in worse else ""
         usual = _cell_text(entry, "usual", judged(entry["cell"]))
         rows.append((*cell, *logged, *plain, usual, fixed[0], fixed[2], word))
     print_table(header, rows)
