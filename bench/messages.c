@@ -5,13 +5,14 @@
  *
  * `pmio calibrate` runs it, once per rank, and fits T_s + T_w * bytes to each round. By itself, with any MPI:
  * mpicc -O2 messages.c -o messages, and then mpiexec -n 2 ./messages. A round has all sizes; a time is half
- * of a round trip, the mean of as many as fit into S seconds. Output: one line of JSON from rank 0. */
+ * of a round trip, the median of 7 means over as many as fit into S seconds: what takes a processor away for
+ * a moment spoils one of them. Output: one line of JSON from rank 0. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZES = 7, MOST_BYTES = 1 << 20, MOST_TRIPS = 1000, MOST_ROUNDS = 100 };
+enum { SIZES = 7, MOST_BYTES = 1 << 20, BATCHES = 7, MOST_TRIPS = 150, MOST_ROUNDS = 100 };
 static const int kSizes[SIZES] = {8, 1024, 8192, 65536, 262144, 524288, MOST_BYTES};
 
 static void fail(const char* what) {
@@ -31,16 +32,25 @@ static double trips(int rank, int peer, char* data, int bytes, int count) {
   return MPI_Wtime() - begin;
 }
 
+static int by_value(const void* a, const void* b) {
+  const double left = *(const double*)a, right = *(const double*)b;
+  return (left > right) - (left < right);
+}
+
 /* Both take part with the number that the first one has found. */
 static double one_size(int rank, int peer, char* data, int bytes, double seconds) {
+  double batches[BATCHES];
   const double first = trips(rank, peer, data, bytes, 4) / 4;
-  int count = first * MOST_TRIPS < seconds ? MOST_TRIPS : (int)(seconds / first);
-  if (count < 2) count = 2;
+  const double most = seconds / BATCHES;
+  int count = first * MOST_TRIPS < most ? MOST_TRIPS : (int)(most / first);
+  if (count < 1) count = 1;
   if (rank == 0)
     MPI_Send(&count, 1, MPI_INT, peer, 2, MPI_COMM_WORLD);
   else
     MPI_Recv(&count, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return trips(rank, peer, data, bytes, count) / count / 2;
+  for (int i = 0; i < BATCHES; i++) batches[i] = trips(rank, peer, data, bytes, count) / count / 2;
+  qsort(batches, BATCHES, sizeof *batches, by_value);
+  return batches[BATCHES / 2];
 }
 
 /* Prints a list of rounds, each a list of times; or null if there is no such rank. */

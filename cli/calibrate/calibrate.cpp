@@ -63,7 +63,7 @@ Status measure_exchange(const Options& options, Profile& profile) {
   const std::string program =
       options.program.empty() ? find_mpi_program({"messages", "calibrate", options.tag}) : options.program;
   if (program.empty()) return {Code::unsupported, "messages between ranks were not measured"};
-  const auto printed = run_messages(program, options.quick ? 3 : 9, options.quick ? 0.5 : 4);
+  const auto printed = run_messages(program, options.quick ? 5 : 9, options.quick ? 0.5 : 4);
   if (!printed.ok()) return printed.status();
   if (!pmio_is_first_rank()) return {};
   auto exchange = exchange_of(printed.value());

@@ -1,6 +1,5 @@
 #include "cli/profile/messages.h"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -23,27 +22,34 @@ std::vector<double> numbers_of(const json& list) {
   return numbers;
 }
 
-// A line for each round, as two figures. False: it is something else.
-bool add_figures(const json& rounds, const std::vector<double>& bytes, const std::string& start,
-                 const std::string& per_byte, Figures* figures) {
-  if (rounds.is_null()) return true;
+Status something_else() {
+  return {Code::corrupt, "the program of MPI has printed something else than its times"};
+}
+
+// A line for each round, as two figures.
+Status add_figures(const json& rounds, const std::vector<double>& bytes, const std::string& start,
+                   const std::string& per_byte, Figures* figures) {
+  if (rounds.is_null()) return {};
   std::vector<double> starts, bytes_each;
-  if (!rounds.is_array() || rounds.empty()) return false;
+  if (!rounds.is_array() || rounds.empty()) return something_else();
   for (const json& round : rounds) {
     const std::vector<double> seconds = numbers_of(round);
-    if (seconds.size() != bytes.size()) return false;
-    const Line line = fit_line(bytes, seconds);
-    starts.push_back(line.start);
-    bytes_each.push_back(line.per_byte);
+    if (seconds.size() != bytes.size()) return something_else();
+    const auto line = fit_line(bytes, seconds);
+    if (!line) continue;
+    starts.push_back(line->start);
+    bytes_each.push_back(line->per_byte);
   }
+  if (starts.empty())
+    return {Code::io, "messages take no longer the larger they are; try again when nothing else runs here"};
   (*figures)[start] = figure_of(std::move(starts));
   (*figures)[per_byte] = figure_of(std::move(bytes_each));
-  return true;
+  return {};
 }
 
 }  // namespace
 
-Line fit_line(const std::vector<double>& bytes, const std::vector<double>& seconds) {
+std::optional<Line> fit_line(const std::vector<double>& bytes, const std::vector<double>& seconds) {
   double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
   for (size_t i = 0; i < bytes.size(); i++) {
     const double weight = 1 / (seconds[i] * seconds[i]);
@@ -53,14 +59,16 @@ Line fit_line(const std::vector<double>& bytes, const std::vector<double>& secon
     wxx += weight * bytes[i] * bytes[i];
     wxy += weight * bytes[i] * seconds[i];
   }
-  const double per_byte = std::max(0.0, (w * wxy - wx * wy) / (w * wxx - wx * wx));
-  return {std::max(0.0, (wy - per_byte * wx) / w), per_byte};
+  const double per_byte = (w * wxy - wx * wy) / (w * wxx - wx * wx);
+  const double start = (wy - per_byte * wx) / w;
+  if (per_byte <= 0 || start <= 0) return std::nullopt;
+  return Line{start, per_byte};
 }
 
 Result<ExchangeProfile> exchange_of(std::string_view printed) {
-  const Status wrong(Code::corrupt, "the program of MPI has printed something else than its times");
   const json document = json::parse(printed, nullptr, false);
-  if (!document.is_object() || document.value("format", json()) != "pmio-messages-1") return wrong;
+  if (!document.is_object() || document.value("format", json()) != "pmio-messages-1")
+    return something_else();
   const auto count = [&document](const char* name) -> uint32_t {
     const json number = document.value(name, json());
     return number.is_number_unsigned() ? static_cast<uint32_t>(number.get<uint64_t>()) : 0;
@@ -68,13 +76,12 @@ Result<ExchangeProfile> exchange_of(std::string_view printed) {
   ExchangeProfile exchange{.date = utc_now(), .ranks = count("ranks"), .nodes = count("nodes")};
   const json mpi = document.value("mpi", json());
   const std::vector<double> bytes = numbers_of(document.value("bytes", json()));
-  if (!mpi.is_string() || bytes.size() < 2 || exchange.ranks == 0) return wrong;
+  if (!mpi.is_string() || bytes.size() < 2 || exchange.ranks == 0) return something_else();
   exchange.mpi = mpi.get<std::string>();
-  const bool right = add_figures(document.value("within", json()), bytes, "within_message_seconds",
-                                 "within_byte_seconds", &exchange.figures) &&
-                     add_figures(document.value("between", json()), bytes, "message_seconds",
-                                 "message_byte_seconds", &exchange.figures);
-  if (!right) return wrong;
+  PMIO_TRY(add_figures(document.value("within", json()), bytes, "within_message_seconds",
+                       "within_byte_seconds", &exchange.figures));
+  PMIO_TRY(add_figures(document.value("between", json()), bytes, "message_seconds", "message_byte_seconds",
+                       &exchange.figures));
   return exchange;
 }
 

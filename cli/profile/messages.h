@@ -1,7 +1,7 @@
 // What a message of the MPI library costs, by what bench/messages.c prints: T_s and T_w of src/model/liu.h.
 #pragma once
 
-#include <string>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,11 +15,12 @@ struct Line {
   double per_byte = 0;  // and of each byte
 };
 
-// The line through times by size for which the relative errors, squared, are least; neither part is below 0.
-// At least two sizes; times are above 0.
-Line fit_line(const std::vector<double>& bytes, const std::vector<double>& seconds);
+// The line through times by size for which the relative errors, squared, are least. At least two sizes; times
+// are above 0. Nothing: a part of it is not above 0, so that the times are those of something else.
+std::optional<Line> fit_line(const std::vector<double>& bytes, const std::vector<double>& seconds);
 
-// By what the program prints. corrupt: it is something else.
+// By what the program prints; a round without a line does not count. corrupt: it is something else. io: no
+// round has a line.
 Result<ExchangeProfile> exchange_of(std::string_view printed);
 
 }  // namespace pmio::cli

@@ -6,14 +6,30 @@ namespace pmio::cli {
 namespace {
 
 TEST(MessagesTest, ALineGoesThroughItsPoints) {
-  const Line line = fit_line({8, 1024, 1 << 20}, {5e-6 + 8e-10, 5e-6 + 1024e-10, 5e-6 + (1 << 20) * 1e-10});
-  EXPECT_NEAR(line.start, 5e-6, 1e-12);
-  EXPECT_NEAR(line.per_byte, 1e-10, 1e-16);
+  const auto line = fit_line({8, 1024, 1 << 20}, {5e-6 + 8e-10, 5e-6 + 1024e-10, 5e-6 + (1 << 20) * 1e-10});
+  ASSERT_TRUE(line.has_value());
+  EXPECT_NEAR(line->start, 5e-6, 1e-12);
+  EXPECT_NEAR(line->per_byte, 1e-10, 1e-16);
 }
 
-TEST(MessagesTest, NoPartOfALineIsBelow0) {
-  EXPECT_EQ(fit_line({1, 2}, {2, 1}).per_byte, 0);
-  EXPECT_EQ(fit_line({1, 3}, {1, 4}).start, 0);
+TEST(MessagesTest, BothPartsOfALineAreAbove0) {
+  EXPECT_FALSE(fit_line({1, 2}, {2, 1}).has_value());
+  EXPECT_FALSE(fit_line({1, 2}, {2, 2}).has_value());
+  EXPECT_FALSE(fit_line({1, 3}, {1, 4}).has_value());
+}
+
+// As where two ranks share a processor, and each message waits for its turn.
+TEST(MessagesTest, ARoundWithoutALineDoesNotCount) {
+  const auto of = [](const std::string& rounds) {
+    return exchange_of(
+        R"({"format": "pmio-messages-1", "mpi": "M", "ranks": 2, "nodes": 1, "bytes": [1, 3], "within": )" +
+        rounds + "}");
+  };
+  const auto exchange = of("[[7, 3], [3, 7], [5, 5], [4, 8]]");
+  ASSERT_TRUE(exchange.ok());
+  EXPECT_EQ(exchange.value().figures.at("within_byte_seconds").samples, 2U);
+  EXPECT_GT(exchange.value().figures.at("within_byte_seconds").lower, 0);
+  EXPECT_EQ(of("[[7, 3], [5, 5]]").status().code(), Code::io);
 }
 
 TEST(MessagesTest, FiguresAreMediansOfTheRounds) {
