@@ -28,22 +28,34 @@ TwoPhaseOptions options_of(const Handle& handle, GatherWish wish) {
   return options;
 }
 
-// Pieces that are longer go straight to the file by themselves. Shorter ones are as quickly logged if they
-// are regular, for then many are one record.
-constexpr uint64_t kShortestPiece = 32;
-constexpr size_t kMostRegularParts = 8;
-
-bool has_small_pieces(const FileView& view) {
-  const Pattern& pattern = view.filetype->pattern;
-  if (pattern.dense || pattern.parts.empty()) return false;
+uint64_t mean_piece(const Pattern& pattern) {
   uint64_t pieces = 0;
   for (const Vector& part : pattern.parts) pieces += part.count;
-  const uint64_t mean = pattern.size / std::max(pieces, uint64_t{1});
-  return mean < kDirectFrom.cold && (mean >= kShortestPiece || pattern.parts.size() > kMostRegularParts);
+  return pattern.size / std::max(pieces, uint64_t{1});
 }
 
-bool is_cold(const Handle& handle, uint64_t bytes) {
-  return handle.file->parts().appender.is_cold_for(bytes);
+// Pieces that are longer go straight to the file by themselves.
+bool has_small_pieces(const FileView& view) {
+  const Pattern& pattern = view.filetype->pattern;
+  return !pattern.dense && !pattern.parts.empty() && mean_piece(pattern) < kDirectFrom.cold;
+}
+
+// Very small regular pieces, many of which are one record, are quickly logged. A call must give this much of
+// them before gathering is as quick.
+constexpr uint64_t kLeastOfTiny = uint64_t{128} << 10;
+constexpr uint64_t kTinyPiece = 32;
+constexpr size_t kMostRegularParts = 8;
+
+uint64_t least_gathered(const FileView& view) {
+  const Pattern& pattern = view.filetype->pattern;
+  const bool tiny = pattern.parts.size() <= kMostRegularParts && mean_piece(pattern) < kTinyPiece;
+  return tiny ? kLeastOfTiny : 0;
+}
+
+// Whether the log is worse than gathering for so many bytes, whatever their pieces are.
+bool log_is_slow(const Handle& handle, uint64_t bytes) {
+  return !(handle.gathering && handle.gathering->pauses()) &&
+         handle.file->parts().appender.is_cold_for(bytes);
 }
 
 }  // namespace
@@ -52,7 +64,7 @@ GatherWish wish_to_gather(Handle& handle, const FileView& view) {
   if (is_against_gathering(handle)) return GatherWish::none;
   if (handle.hints.gather == Gather::on) return GatherWish::always;
   if (!has_small_pieces(view)) return GatherWish::none;
-  return asks_to_gather(handle, kLeastWarm) ? GatherWish::asked : GatherWish::none;
+  return log_is_slow(handle, kLeastWarm) ? GatherWish::asked : GatherWish::none;
 }
 
 bool is_against_gathering(const Handle& handle) {
@@ -63,7 +75,7 @@ bool is_against_gathering(const Handle& handle) {
 }
 
 bool asks_to_gather(const Handle& handle, uint64_t bytes) {
-  return !(handle.gathering && handle.gathering->pauses()) && is_cold(handle, bytes);
+  return bytes >= least_gathered(handle.view) && log_is_slow(handle, bytes);
 }
 
 Gathering::Gathering(Handle& handle, GatherWish wish)
