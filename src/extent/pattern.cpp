@@ -71,6 +71,13 @@ uint64_t tile_bytes_before(const Pattern& pattern, int64_t offset) {
   return pattern.starts[index] + part_bytes_before(pattern.parts[index], offset);
 }
 
+// Whole blocks in so many bytes, at most `most`. Most parts of an irregular pattern are one block, and spare
+// the division.
+uint64_t whole_blocks(uint64_t bytes, uint64_t length, uint64_t most) {
+  if (most == 1) return bytes >= length ? 1 : 0;
+  return std::min(most, bytes / length);
+}
+
 }  // namespace
 
 bool well_formed(const Vector& range) {
@@ -256,7 +263,7 @@ Vector PatternCursor::next_endless(uint64_t blocks, int64_t stride) {
 void PatternCursor::extend(Vector& vector, uint64_t budget) {
   while (budget > 0 && block_ == 0) {
     const Vector& part = pattern_->parts[part_];
-    Vector following{0, part.block_length, part.stride, std::min(part.count, budget / part.block_length)};
+    Vector following{0, part.block_length, part.stride, whole_blocks(budget, part.block_length, part.count)};
     if (!try_offset(&following.offset)) return;
     if (part.count == 1 && adjoins(vector, following.offset)) {
       const uint64_t taken = take_from_block(budget);
@@ -279,15 +286,16 @@ Vector PatternCursor::next(uint64_t max_bytes) {
     const int64_t start = offset();
     return {start, take_from_block(max_bytes)};
   }
-  const uint64_t blocks = max_bytes / part.block_length;
   if (pattern_->parts.size() == 1) {
+    const uint64_t blocks = max_bytes / part.block_length;
     int64_t tile = 0;
     if (part.count == 1) return next_endless(blocks, pattern_->extent);
     if (!__builtin_mul_overflow(part.count, part.stride, &tile) && tile == pattern_->extent) {
       return next_endless(blocks, part.stride);
     }
   }
-  Vector result{offset(), part.block_length, part.stride, std::min(blocks, part.count - block_)};
+  Vector result{offset(), part.block_length, part.stride,
+                whole_blocks(max_bytes, part.block_length, part.count - block_)};
   if (result.count == 1) result.stride = 0;
   advance_blocks(result.count);
   extend(result, max_bytes - result.bytes());

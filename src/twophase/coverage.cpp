@@ -1,7 +1,6 @@
 #include "twophase/coverage.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "drain/blocks.h"
@@ -13,42 +12,20 @@ namespace {
 // Beyond so many, bits are faster than sorting.
 constexpr uint64_t kMostBlocks = 1024;
 
-void set_bits(std::byte* at, unsigned bits) {
-  std::atomic_ref(*reinterpret_cast<unsigned char*>(at))
-      .fetch_or(static_cast<unsigned char>(bits), std::memory_order_relaxed);
-}
-
 uint64_t offset_in(const Vector& piece, const Interval& window) {
   return static_cast<uint64_t>(piece.offset) - window.begin;
 }
 
-void set_piece(SharedBits bits, const Vector& piece, const Interval& window) {
+void set_piece(BitSetter& bits, const Vector& piece, const Interval& window) {
   bits.set_blocks(offset_in(piece, window), piece.block_length, static_cast<uint64_t>(piece.stride),
                   piece.count);
 }
 
 }  // namespace
 
-// Neighbours of other ranks share the first and the last of these bytes only.
-void SharedBits::set(uint64_t begin, uint64_t end) {
-  std::byte *first = memory_ + begin / 8, *last = memory_ + (end - 1) / 8;
-  const unsigned head = 0xffu << begin % 8, tail = 0xffu >> (7 - (end - 1) % 8);
-  if (first == last) {
-    set_bits(first, head & tail);
-    return;
-  }
-  set_bits(first, head);
-  set_bits(last, tail);
-  if (last - first > 1) std::memset(first + 1, 0xff, static_cast<size_t>(last - first - 1));
-}
-
-void SharedBits::set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) {
-  for (uint64_t i = 0; i < count; ++i) set(begin + i * stride, begin + i * stride + length);
-}
-
 void SharedBits::take(uint64_t end, uint64_t base, std::vector<Interval>* list) {
-  extract_bits(reinterpret_cast<const uint64_t*>(memory_), 0, end, base, list);
-  std::memset(memory_, 0, (end + 7) / 8);
+  extract_bits(words_, 0, end, base, list);
+  std::memset(words_, 0, (end + 7) / 8);
 }
 
 void PieceList::begin(uint64_t step) {
@@ -56,7 +33,7 @@ void PieceList::begin(uint64_t step) {
   count = in_bits = 0;
 }
 
-void PieceList::add(const Vector& piece, const Interval& of_window, SharedBits bits) {
+void PieceList::add(const Vector& piece, const Interval& of_window, BitSetter& bits) {
   if (in_bits == 0 && count < kRoom) {
     pieces[count++] = piece;
     return;
@@ -108,7 +85,10 @@ void Coverage::unite(std::span<const Vector> pieces, bool with_bits, SharedBits 
     return;
   }
   if (!with_bits && unite_by_blocks(pieces, covered)) return;
-  for (const Vector& piece : pieces) set_piece(bits, piece, window);
+  {
+    BitSetter setter(bits);
+    for (const Vector& piece : pieces) set_piece(setter, piece, window);
+  }
   bits.take(window.bytes(), window.begin, covered);
 }
 

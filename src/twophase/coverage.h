@@ -1,6 +1,7 @@
 // Which bytes of a window the ranks of a node have pieces in: told by each of them, found by one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,20 +12,60 @@
 
 namespace pmio {
 
-// One bit for each byte of a window, in memory that the ranks of a node share. Any number of threads may set
-// bits at the same time; for the rest only one may use it.
+// One bit for each byte of a window, in memory that the ranks of a node share. Any number of BitSetters may
+// be used at the same time; for the rest only one thread may use it.
 class SharedBits {
  public:
-  explicit SharedBits(std::byte* memory) : memory_(memory) {}
+  // At a multiple of 8 bytes.
+  explicit SharedBits(std::byte* memory) : words_(reinterpret_cast<uint64_t*>(memory)) {}
   // Bytes of memory, which must begin zeroed.
   static constexpr uint64_t bytes_for(uint64_t window_bytes) { return window_bytes / 64 * 8 + 16; }
-  void set(uint64_t begin, uint64_t end);
-  void set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count);
   // Appends the set parts of [0, end), as file bytes: bit 0 is byte `base`. Clears them.
   void take(uint64_t end, uint64_t base, std::vector<Interval>* list);
 
  private:
-  std::byte* memory_;
+  friend class BitSetter;
+  uint64_t* words_;
+};
+
+// Sets bits for one thread, a word at a time: small pieces that are near each other share one.
+class BitSetter {
+ public:
+  explicit BitSetter(SharedBits bits) : words_(bits.words_) {}
+  ~BitSetter() { flush(); }
+  BitSetter(const BitSetter&) = delete;
+  BitSetter& operator=(const BitSetter&) = delete;
+  void set(uint64_t begin, uint64_t end) {
+    const uint64_t first = begin / 64, last = (end - 1) / 64;
+    const uint64_t head = ~uint64_t{0} << begin % 64, tail = ~uint64_t{0} >> (63 - (end - 1) % 64);
+    if (first == last) {
+      unite(first, head & tail);
+      return;
+    }
+    unite(first, head);
+    // Only a rank whose bytes overlap these sets bits in them, and all are set whoever comes first.
+    for (uint64_t word = first + 1; word < last; ++word) words_[word] = ~uint64_t{0};
+    unite(last, tail);
+  }
+  void set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) set(begin + i * stride, begin + i * stride + length);
+  }
+
+ private:
+  void unite(uint64_t word, uint64_t bits) {
+    if (word != word_) {
+      flush();
+      word_ = word;
+    }
+    bits_ |= bits;
+  }
+  void flush() {
+    if (bits_ != 0) std::atomic_ref(words_[word_]).fetch_or(bits_, std::memory_order_relaxed);
+    bits_ = 0;
+  }
+
+  uint64_t* words_;
+  uint64_t word_ = 0, bits_ = 0;  // not set yet
 };
 
 // The pieces that one rank has in one window. In memory that the ranks of a node share: written by that rank,
@@ -37,7 +78,8 @@ struct alignas(64) PieceList {
   Vector pieces[kRoom];
 
   void begin(uint64_t step);
-  void add(const Vector& piece, const Interval& of_window, SharedBits bits);
+  // Of the window's bits. The setter's must all be set before another rank reads the list.
+  void add(const Vector& piece, const Interval& of_window, BitSetter& bits);
 };
 static_assert(sizeof(PieceList) == 1024);
 

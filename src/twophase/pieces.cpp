@@ -70,9 +70,13 @@ void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std
       done += from.bytes();
       continue;
     }
-    for (uint64_t i = 0; i < from.count; ++i, done += from.block_length)
-      copy_run<way>(group, done, at, base + from.offset + static_cast<int64_t>(i) * from.stride,
-                    from.block_length);
+    for (uint64_t i = 0; i < from.count; ++i, done += from.block_length) {
+      std::byte* const block = base + from.offset + static_cast<int64_t>(i) * from.stride;
+      if (group.count == 1)
+        copy<way>(at + done, block, from.block_length);
+      else
+        copy_run<way>(group, done, at, block, from.block_length);
+    }
   }
 }
 

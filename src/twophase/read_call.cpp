@@ -57,10 +57,11 @@ void ReadCall::ask_for(const Step& step, const Interval& mine) {
   parts_.wait([&] { return parts_.is_free(step); }, [&] { return serve(); });
   PieceList& list = parts_.memory->pieces(step.slot, parts_.places.index);
   list.begin(step.number);
+  BitSetter bits(parts_.memory->bits(step.slot));
   PatternCursor from = stream_.file_cursor(mine.begin);
   for (uint64_t left = mine.bytes(); left > 0;) {
     const Vector group = from.next(left);
-    list.add(group, step.window, parts_.memory->bits(step.slot));
+    list.add(group, step.window, bits);
     left -= group.bytes();
   }
 }

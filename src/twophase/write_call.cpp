@@ -44,8 +44,11 @@ void WriteCall::fill(const Step& step, const Interval& mine) {
   const uint64_t start = monotonic_ns();
   PieceList& list = parts_.memory->pieces(step.slot, parts_.places.index);
   list.begin(step.number);
-  put_pieces(stream_, mine, step.window.begin, parts_.memory->image(step.slot),
-             [&](const Vector& group) { list.add(group, step.window, parts_.memory->bits(step.slot)); });
+  {
+    BitSetter bits(parts_.memory->bits(step.slot));
+    put_pieces(stream_, mine, step.window.begin, parts_.memory->image(step.slot),
+               [&](const Vector& group) { list.add(group, step.window, bits); });
+  }
   const uint64_t took = monotonic_ns() - start;
   parts_.counters.exchange_ns += took;
   parts_.counters.copy_ns += took;
@@ -94,9 +97,9 @@ bool WriteCall::receive_for(const Step& step) {
       received_.insert(received_.end(), regular.parts.begin(), regular.parts.end());
     } else {
       received_bits_ = true;
+      BitSetter bits(parts_.memory->bits(step.slot));
       for (const Interval& interval : package.covered)
-        parts_.memory->bits(step.slot).set(interval.begin - step.window.begin,
-                                           interval.end - step.window.begin);
+        bits.set(interval.begin - step.window.begin, interval.end - step.window.begin);
     }
     parts_.counters.exchange_ns += monotonic_ns() - start;
   };
