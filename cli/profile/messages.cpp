@@ -67,8 +67,7 @@ std::optional<Line> fit_line(const std::vector<double>& bytes, const std::vector
 
 Result<ExchangeProfile> exchange_of(std::string_view printed) {
   const json document = json::parse(printed, nullptr, false);
-  if (!document.is_object() || document.value("format", json()) != "pmio-messages-1")
-    return something_else();
+  if (!document.is_object() || document.value("format", json()) != "pmio-messages-1") return something_else();
   const auto count = [&document](const char* name) -> uint32_t {
     const json number = document.value(name, json());
     return number.is_number_unsigned() ? static_cast<uint32_t>(number.get<uint64_t>()) : 0;
