@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/copy.h"
+#include "base/file_buffer.h"
 #include "extent/strided_copy.h"
 
 namespace pmio {
@@ -62,14 +64,15 @@ class NearPieces {
     *got = 0;
     if (pieces_.size() == 1)
       return target.read(static_cast<uint64_t>(begin()), to, pieces_.front().length, got);
-    sieve_.resize(kSieveBytes);
+    if (!sieve_.has_memory()) sieve_ = FileBuffer(kSieveBytes);
+    std::byte* const sieve = sieve_.at(static_cast<uint64_t>(begin()));
     uint64_t here = 0;
-    PMIO_TRY(target.read(static_cast<uint64_t>(begin()), sieve_.data(),
-                         static_cast<uint64_t>(end() - begin()), &here));
+    PMIO_TRY(
+        target.read(static_cast<uint64_t>(begin()), sieve, static_cast<uint64_t>(end() - begin()), &here));
     for (const PatternCursor::Piece& piece : pieces_) {
       const auto at = static_cast<uint64_t>(piece.offset - begin());
       const uint64_t bytes = std::min(piece.length, here - std::min(here, at));
-      std::memcpy(to + *got, sieve_.data() + at, bytes);
+      copy_bytes(to + *got, sieve + at, bytes);
       *got += bytes;
       if (bytes < piece.length) break;
     }
@@ -85,7 +88,7 @@ class NearPieces {
   int64_t begin() const { return pieces_.front().offset; }
   int64_t end() const { return pieces_.back().offset + static_cast<int64_t>(pieces_.back().length); }
   std::vector<PatternCursor::Piece> pieces_;
-  std::vector<std::byte> sieve_;
+  FileBuffer sieve_;
 };
 
 Status read_pieces(TargetFile& target, PatternCursor& file, std::byte* data, uint64_t bytes, uint64_t* got) {
@@ -152,7 +155,7 @@ Status StraightFile::write_to(TargetFile& target, PatternCursor& file, PatternCu
 Status StraightFile::read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory,
                                std::byte* buffer, uint64_t bytes, uint64_t* got) {
   *got = 0;
-  std::vector<std::byte> stage;
+  FileBuffer stage;
   while (*got < bytes) {
     const uint64_t left = bytes - *got;
     PatternCursor ahead = memory;
@@ -163,9 +166,10 @@ Status StraightFile::read_from(TargetFile& target, PatternCursor& file, PatternC
       memory = ahead;
     } else {
       asked = std::min(left, kStageBytes);
-      stage.resize(asked);
-      PMIO_TRY(read_pieces(target, file, stage.data(), asked, &here));
-      scatter(memory, buffer, stage.data(), here);
+      if (!stage.has_memory()) stage = FileBuffer(asked);
+      std::byte* const staged = stage.at(static_cast<uint64_t>(file.offset()));
+      PMIO_TRY(read_pieces(target, file, staged, asked, &here));
+      scatter(memory, buffer, staged, here);
     }
     *got += here;
     if (here < asked) break;

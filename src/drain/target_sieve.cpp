@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
+#include "base/copy.h"
+#include "base/file_buffer.h"
 #include "drain/target.h"
 
 namespace pmio {
@@ -109,16 +110,17 @@ Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<con
 // zeros, like the hole that separate writes would leave.
 Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered) {
   const Interval range{covered.front().begin, covered.back().end};
-  const auto old = std::make_unique_for_overwrite<std::byte[]>(std::min(kReadBytes, range.bytes()));
+  const FileBuffer memory(std::min(kReadBytes, range.bytes()));
   counters_.rewrites.fetch_add(1, std::memory_order_relaxed);
   counters_.rewritten_bytes.fetch_add(range.bytes(), std::memory_order_relaxed);
   size_t next = 0;  // the interval behind the gap that is being filled
   uint64_t at = range.begin;
   while (at < range.end) {
     const uint64_t length = std::min(kReadBytes, range.end - at);
+    std::byte* const old = memory.at(at);
     uint64_t got;
-    PMIO_TRY(read(at, old.get(), length, &got));
-    std::memset(old.get() + got, 0, length - got);
+    PMIO_TRY(read(at, old, length, &got));
+    std::memset(old + got, 0, length - got);
     for (uint64_t gap = at; gap < at + length;) {
       if (next < covered.size() && covered[next].begin <= gap) {
         gap = std::max(gap, covered[next].end);
@@ -126,7 +128,7 @@ Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interv
         continue;
       }
       const uint64_t gap_end = std::min(at + length, covered[next].begin);
-      std::memcpy(window + (gap - a), old.get() + (gap - at), gap_end - gap);
+      copy_bytes(window + (gap - a), old + (gap - at), gap_end - gap);
       gap = gap_end;
     }
     at += length;

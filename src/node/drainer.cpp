@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/file_buffer.h"
 #include "medium/populate.h"
 #include "node/lost_log.h"
 #include "node/round_runs.h"
@@ -26,7 +27,7 @@ struct Drainer::Work {
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
-  std::unique_ptr<std::byte[]> window;
+  FileBuffer window;
   bool wrote = false;
 };
 
@@ -337,9 +338,10 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
   count(parts_.counters->drain_windows);
   Status status;
   if (write_directly(work.entries, a, b, &status)) return status;
-  if (work.window == nullptr) work.window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  if (!work.window.has_memory()) work.window = FileBuffer(kWindowBytes);
+  std::byte* const window = work.window.at(a);
   FileEntrySource source(parts_.control, parts_.map);
-  if (!work.painter.paint(work.entries, source, a, b, work.window.get(), &work.covered)) {
+  if (!work.painter.paint(work.entries, source, a, b, window, &work.covered)) {
     return Status(Code::io, "cannot map a segment of the log", EIO);
   }
   for (const Interval& interval : work.covered)
@@ -347,8 +349,8 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
   if (parts_.control->written_aside.load(std::memory_order_seq_cst) != 0 ||
       parts_.control->large_writes.any.load(std::memory_order_seq_cst) != 0 ||
       parts_.control->foreign.load(std::memory_order_relaxed) != 0)
-    return parts_.target->write_each(a, work.window.get(), work.covered);
-  return parts_.target->write_covered(a, work.window.get(), work.covered);
+    return parts_.target->write_each(a, window, work.covered);
+  return parts_.target->write_covered(a, window, work.covered);
 }
 
 bool Drainer::some_rank_died() const {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/file_buffer.h"
 #include "base/mutex.h"
 #include "base/prefetch.h"
 #include "drain/paint.h"
@@ -100,7 +101,7 @@ class LogReader {
   std::vector<Entry> entries_ PMIO_GUARDED_BY(mutex_);
   std::vector<Interval> covered_ PMIO_GUARDED_BY(mutex_), gaps_ PMIO_GUARDED_BY(mutex_);
   std::vector<Vector> batch_ PMIO_GUARDED_BY(mutex_);
-  std::unique_ptr<std::byte[]> window_ PMIO_GUARDED_BY(mutex_), around_gaps_ PMIO_GUARDED_BY(mutex_);
+  FileBuffer window_ PMIO_GUARDED_BY(mutex_), around_gaps_ PMIO_GUARDED_BY(mutex_);
   bool index_full_ PMIO_GUARDED_BY(mutex_) = false;      // a merge for a read failed
   bool wanted_in_part_ PMIO_GUARDED_BY(mutex_) = false;  // of what is read, a part is thrown away
   Tally tally_ PMIO_GUARDED_BY(mutex_);

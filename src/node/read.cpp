@@ -279,8 +279,8 @@ LogReader::Calls LogReader::calls() {
 
 // Without the lock: nobody reads.
 void LogReader::rest() PMIO_NO_THREAD_SAFETY_ANALYSIS {
-  window_.reset();
-  around_gaps_.reset();
+  window_ = {};
+  around_gaps_ = {};
 }
 
 }  // namespace pmio

@@ -65,14 +65,13 @@ Status LogReader::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
   for (size_t i = 0, n = 0; i < gaps_.size(); i += n) {
     n = near_gaps(gaps_, i);
     const Interval all{gaps_[i].begin, gaps_[i + n - 1].end};
-    if (n > 1 && around_gaps_ == nullptr)
-      around_gaps_ = std::make_unique_for_overwrite<std::byte[]>(kSieveBytes);
+    if (n > 1 && !around_gaps_.has_memory()) around_gaps_ = FileBuffer(kSieveBytes);
+    std::byte* const to = n == 1 ? out + (all.begin - a) : around_gaps_.at(all.begin);
     uint64_t end = 0;
-    PMIO_TRY(
-        fill_gap(all, n == 1 ? out + (all.begin - a) : around_gaps_.get(), n > 1 || wanted_in_part_, &end));
+    PMIO_TRY(fill_gap(all, to, n > 1 || wanted_in_part_, &end));
     for (size_t k = i; k < i + n; ++k) {
       const Interval& gap = gaps_[k];
-      if (n > 1) copy_bytes(out + (gap.begin - a), around_gaps_.get() + (gap.begin - all.begin), gap.bytes());
+      if (n > 1) copy_bytes(out + (gap.begin - a), to + (gap.begin - all.begin), gap.bytes());
       tally_.file_bytes += std::clamp(end, gap.begin, gap.end) - gap.begin;
     }
   }

@@ -147,25 +147,27 @@ Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
     bytes += vector.bytes();
   }
   const auto span = static_cast<uint64_t>(end - begin);
-  if (window_ == nullptr) window_ = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  if (!window_.has_memory()) window_ = FileBuffer(kWindowBytes);
+  std::byte* const window = window_.at(static_cast<uint64_t>(begin));
   const bool sieve = bytes * kSieveDensity >= span;
   if (sieve) {
     wanted_in_part_ = bytes < span;
     const uint64_t file_bytes = tally_.file_bytes;
-    const Status read = read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window_.get());
+    const Status read = read_range(static_cast<uint64_t>(begin), static_cast<uint64_t>(end), window);
     wanted_in_part_ = false;
     PMIO_TRY(read);
     if (bytes < span) count_in_part(bytes, span, file_bytes);
   }
   for (const Vector& vector : batch_) {
     if (sieve) {
-      scatter_vector(memory, buffer, window_.get() + (vector.offset - begin), vector);
+      scatter_vector(memory, buffer, window + (vector.offset - begin), vector);
       continue;
     }
     for (uint64_t i = 0; i < vector.count; i++) {
       const auto at = static_cast<uint64_t>(vector.offset + static_cast<int64_t>(i) * vector.stride);
-      PMIO_TRY(read_range(at, at + vector.block_length, window_.get()));
-      scatter(memory, buffer, window_.get(), vector.block_length);
+      std::byte* const block = window_.at(at);
+      PMIO_TRY(read_range(at, at + vector.block_length, block));
+      scatter(memory, buffer, block, vector.block_length);
     }
   }
   batch_.clear();

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <vector>
 
+#include "base/file_buffer.h"
 #include "base/file_descriptor.h"
 
 namespace pmio {
@@ -23,13 +23,13 @@ Status refuse_existing(const std::string& path) {
 }
 
 // [begin, end) of the original, which has data there.
-Status copy_data(TargetFile& from, TargetFile& to, uint64_t begin, uint64_t end,
-                 std::vector<std::byte>& memory) {
+Status copy_data(TargetFile& from, TargetFile& to, uint64_t begin, uint64_t end, const FileBuffer& buffer) {
   while (begin < end) {
+    std::byte* const memory = buffer.at(begin);
     uint64_t got = 0;
-    PMIO_TRY(from.read(begin, memory.data(), std::min<uint64_t>(memory.size(), end - begin), &got));
+    PMIO_TRY(from.read(begin, memory, std::min<uint64_t>(kCopiedAtOnce, end - begin), &got));
     if (got == 0) return {};  // somebody has truncated it meanwhile
-    PMIO_TRY(to.write(begin, memory.data(), got));
+    PMIO_TRY(to.write(begin, memory, got));
     begin += got;
   }
   return {};
@@ -40,7 +40,7 @@ Status copy_file(TargetFile& from, TargetFile& to) {
   if (!size.ok()) return size.status();
   if (ftruncate(to.fd(), static_cast<off_t>(*size)) != 0)
     return Status::from_errno(errno, "cannot make " + to.path() + " as large as its original");
-  std::vector<std::byte> memory(kCopiedAtOnce);
+  const FileBuffer buffer(kCopiedAtOnce);
   for (uint64_t at = 0; at < *size;) {
     const off_t data = lseek(from.fd(), static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;  // a hole up to the end
@@ -48,7 +48,7 @@ Status copy_file(TargetFile& from, TargetFile& to) {
     const uint64_t begin = data < 0 ? at : static_cast<uint64_t>(data);
     const off_t hole = data < 0 ? -1 : lseek(from.fd(), data, SEEK_HOLE);
     const uint64_t end = hole < 0 ? *size : std::min(*size, static_cast<uint64_t>(hole));
-    PMIO_TRY(copy_data(from, to, begin, end, memory));
+    PMIO_TRY(copy_data(from, to, begin, end, buffer));
     at = end;
   }
   return {};

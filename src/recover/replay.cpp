@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/file_buffer.h"
 #include "drain/paint.h"
 #include "drain/pieces.h"
 #include "drain/run.h"
@@ -204,19 +205,20 @@ Status replay_windows(const FileInfo& file, bool consistent, Window& writer, con
   const RunView run(memory.get());
   LogSource source(file);
   Painter painter;
-  const auto window = std::make_unique_for_overwrite<std::byte[]>(kWindowBytes);
+  const FileBuffer buffer(kWindowBytes);
   std::vector<Entry> found;
   std::vector<Interval> covered;
   for (uint64_t at = run.header().begin; at != UINT64_MAX;) {
     const uint64_t a = at / kWindowBytes * kWindowBytes;
     const uint64_t b = a + kWindowBytes;
+    std::byte* const window = buffer.at(a);
     found.clear();
     covered.clear();
     run.find(a, b, &found);
-    if (!painter.paint(found, source, a, b, window.get(), &covered)) {
+    if (!painter.paint(found, source, a, b, window, &covered)) {
       return Status(Code::corrupt, "the log of " + file.name() + " changed while it was read");
     }
-    PMIO_TRY(writer.write(found, source, a, window.get(), &covered));
+    PMIO_TRY(writer.write(found, source, a, window, &covered));
     uint64_t bytes = 0;
     for (const Interval& interval : covered) bytes += interval.end - interval.begin;
     if (progress) progress(bytes);

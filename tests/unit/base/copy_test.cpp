@@ -40,5 +40,21 @@ TEST(Copy, LongOnes) {
     for (size_t off = 0; off < 3; ++off) expect_copied(length - off, off, 2 * off);
 }
 
+// Those for which `rep movs` is slow, and their neighbours.
+TEST(Copy, LongOnesALittleBehindAPage) {
+  constexpr size_t kPage = 4096, kLength = 20000;
+  std::vector<std::byte> from(kLength + 2 * kPage), to(from.size() + kPage);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = pattern(i);
+  const size_t aligned = -reinterpret_cast<uintptr_t>(to.data()) + reinterpret_cast<uintptr_t>(from.data());
+  for (size_t behind = 0; behind < 70; ++behind) {
+    std::byte* const begin = to.data() + 1 + aligned % kPage + behind;
+    const std::byte before = begin[-1], after = begin[kLength];
+    copy_bytes(begin, from.data() + kPage, kLength);
+    ASSERT_EQ(std::memcmp(begin, from.data() + kPage, kLength), 0) << behind;
+    ASSERT_EQ(begin[-1], before);
+    ASSERT_EQ(begin[kLength], after);
+  }
+}
+
 }  // namespace
 }  // namespace pmio
