@@ -12,17 +12,21 @@ namespace pmio {
 
 class FileBuffer {
  public:
-  FileBuffer() = default;  // no memory
-  // Throws std::bad_alloc.
-  explicit FileBuffer(size_t bytes) : memory_(std::make_unique_for_overwrite<std::byte[]>(bytes + kPage)) {}
-  bool has_memory() const { return memory_ != nullptr; }
-  // As many bytes as it was made for, from byte `offset` of the file on.
-  std::byte* at(uint64_t offset) const {
+  // The most bytes at once. It takes no memory yet.
+  explicit FileBuffer(size_t bytes) : bytes_(bytes) {}
+  // So many, from byte `offset` of the file on; of the last call alone. Throws std::bad_alloc if there is no
+  // memory for them.
+  std::byte* at(uint64_t offset) {
+    if (memory_ == nullptr) memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes_ + kPage);
     return memory_.get() + (offset - reinterpret_cast<uintptr_t>(memory_.get())) % kPage;
   }
+  bool has_memory() const { return memory_ != nullptr; }
+  // Gives it back, until the next use.
+  void release() { memory_.reset(); }
 
  private:
   static constexpr size_t kPage = 4096;
+  size_t bytes_;
   std::unique_ptr<std::byte[]> memory_;
 };
 

@@ -64,7 +64,6 @@ class NearPieces {
     *got = 0;
     if (pieces_.size() == 1)
       return target.read(static_cast<uint64_t>(begin()), to, pieces_.front().length, got);
-    if (!sieve_.has_memory()) sieve_ = FileBuffer(kSieveBytes);
     std::byte* const sieve = sieve_.at(static_cast<uint64_t>(begin()));
     uint64_t here = 0;
     PMIO_TRY(
@@ -88,7 +87,7 @@ class NearPieces {
   int64_t begin() const { return pieces_.front().offset; }
   int64_t end() const { return pieces_.back().offset + static_cast<int64_t>(pieces_.back().length); }
   std::vector<PatternCursor::Piece> pieces_;
-  FileBuffer sieve_;
+  FileBuffer sieve_{kSieveBytes};
 };
 
 Status read_pieces(TargetFile& target, PatternCursor& file, std::byte* data, uint64_t bytes, uint64_t* got) {
@@ -155,7 +154,7 @@ Status StraightFile::write_to(TargetFile& target, PatternCursor& file, PatternCu
 Status StraightFile::read_from(TargetFile& target, PatternCursor& file, PatternCursor& memory,
                                std::byte* buffer, uint64_t bytes, uint64_t* got) {
   *got = 0;
-  FileBuffer stage;
+  FileBuffer stage(std::min(bytes, kStageBytes));
   while (*got < bytes) {
     const uint64_t left = bytes - *got;
     PatternCursor ahead = memory;
@@ -166,7 +165,6 @@ Status StraightFile::read_from(TargetFile& target, PatternCursor& file, PatternC
       memory = ahead;
     } else {
       asked = std::min(left, kStageBytes);
-      if (!stage.has_memory()) stage = FileBuffer(asked);
       std::byte* const staged = stage.at(static_cast<uint64_t>(file.offset()));
       PMIO_TRY(read_pieces(target, file, staged, asked, &here));
       scatter(memory, buffer, staged, here);

@@ -110,7 +110,7 @@ Status TargetFile::write_each(uint64_t a, const std::byte* window, std::span<con
 // zeros, like the hole that separate writes would leave.
 Status TargetFile::rewrite(uint64_t a, std::byte* window, std::span<const Interval> covered) {
   const Interval range{covered.front().begin, covered.back().end};
-  const FileBuffer memory(std::min(kReadBytes, range.bytes()));
+  FileBuffer memory(std::min(kReadBytes, range.bytes()));
   counters_.rewrites.fetch_add(1, std::memory_order_relaxed);
   counters_.rewritten_bytes.fetch_add(range.bytes(), std::memory_order_relaxed);
   size_t next = 0;  // the interval behind the gap that is being filled

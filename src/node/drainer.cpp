@@ -27,7 +27,7 @@ struct Drainer::Work {
   Painter painter;
   std::vector<Entry> entries;
   std::vector<Interval> covered;
-  FileBuffer window;
+  FileBuffer window{kWindowBytes};
   bool wrote = false;
 };
 
@@ -338,7 +338,6 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
   count(parts_.counters->drain_windows);
   Status status;
   if (write_directly(work.entries, a, b, &status)) return status;
-  if (!work.window.has_memory()) work.window = FileBuffer(kWindowBytes);
   std::byte* const window = work.window.at(a);
   FileEntrySource source(parts_.control, parts_.map);
   if (!work.painter.paint(work.entries, source, a, b, window, &work.covered)) {

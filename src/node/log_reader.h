@@ -93,6 +93,8 @@ class LogReader {
   Status read_views(PatternCursor& file, PatternCursor& memory, std::byte* buffer, uint64_t left,
                     uint64_t size, uint64_t* got) PMIO_REQUIRES(mutex_);
 
+  static constexpr uint64_t kSieveBytes = 256 << 10;  // at most, of gaps that are read at once
+
   SharedFile& file_;
   Reach& reach_;
   LoggedEnd& logged_end_;
@@ -101,7 +103,8 @@ class LogReader {
   std::vector<Entry> entries_ PMIO_GUARDED_BY(mutex_);
   std::vector<Interval> covered_ PMIO_GUARDED_BY(mutex_), gaps_ PMIO_GUARDED_BY(mutex_);
   std::vector<Vector> batch_ PMIO_GUARDED_BY(mutex_);
-  FileBuffer window_ PMIO_GUARDED_BY(mutex_), around_gaps_ PMIO_GUARDED_BY(mutex_);
+  FileBuffer window_ PMIO_GUARDED_BY(mutex_){kWindowBytes};
+  FileBuffer around_gaps_ PMIO_GUARDED_BY(mutex_){kSieveBytes};
   bool index_full_ PMIO_GUARDED_BY(mutex_) = false;      // a merge for a read failed
   bool wanted_in_part_ PMIO_GUARDED_BY(mutex_) = false;  // of what is read, a part is thrown away
   Tally tally_ PMIO_GUARDED_BY(mutex_);

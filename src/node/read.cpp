@@ -279,8 +279,8 @@ LogReader::Calls LogReader::calls() {
 
 // Without the lock: nobody reads.
 void LogReader::rest() PMIO_NO_THREAD_SAFETY_ANALYSIS {
-  window_ = {};
-  around_gaps_ = {};
+  window_.release();
+  around_gaps_.release();
 }
 
 }  // namespace pmio

@@ -11,7 +11,6 @@ namespace {
 
 // Gaps so near to each other are read at once, with what lies between: that costs less than a call for each.
 constexpr uint64_t kNear = 4 << 10;
-constexpr uint64_t kSieveBytes = 256 << 10;  // at most
 
 // Whatever becomes of it, the rank reads the target no longer.
 class ReadingTarget {
@@ -35,11 +34,11 @@ void list_gaps(const std::vector<Interval>& covered, uint64_t a, uint64_t b, std
   append_interval(gaps, at, b);
 }
 
-// How many of the gaps from `first` on are read at once.
-size_t near_gaps(const std::vector<Interval>& gaps, size_t first) {
+// How many of the gaps from `first` on are read at once, of at most so many bytes.
+size_t near_gaps(const std::vector<Interval>& gaps, size_t first, uint64_t most) {
   size_t n = 1;
   while (first + n < gaps.size() && gaps[first + n].begin - gaps[first + n - 1].end <= kNear &&
-         gaps[first + n].end - gaps[first].begin <= kSieveBytes)
+         gaps[first + n].end - gaps[first].begin <= most)
     ++n;
   return n;
 }
@@ -63,9 +62,8 @@ Status LogReader::read_gaps(uint64_t a, uint64_t b, std::byte* out) {
   const ReadingTarget reading(reach_);
   PMIO_TRY(reach_.begin_reading_target());
   for (size_t i = 0, n = 0; i < gaps_.size(); i += n) {
-    n = near_gaps(gaps_, i);
+    n = near_gaps(gaps_, i, kSieveBytes);
     const Interval all{gaps_[i].begin, gaps_[i + n - 1].end};
-    if (n > 1 && !around_gaps_.has_memory()) around_gaps_ = FileBuffer(kSieveBytes);
     std::byte* const to = n == 1 ? out + (all.begin - a) : around_gaps_.at(all.begin);
     uint64_t end = 0;
     PMIO_TRY(fill_gap(all, to, n > 1 || wanted_in_part_, &end));

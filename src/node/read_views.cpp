@@ -147,7 +147,6 @@ Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
     bytes += vector.bytes();
   }
   const auto span = static_cast<uint64_t>(end - begin);
-  if (!window_.has_memory()) window_ = FileBuffer(kWindowBytes);
   std::byte* const window = window_.at(static_cast<uint64_t>(begin));
   const bool sieve = bytes * kSieveDensity >= span;
   if (sieve) {

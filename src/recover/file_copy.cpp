@@ -23,7 +23,7 @@ Status refuse_existing(const std::string& path) {
 }
 
 // [begin, end) of the original, which has data there.
-Status copy_data(TargetFile& from, TargetFile& to, uint64_t begin, uint64_t end, const FileBuffer& buffer) {
+Status copy_data(TargetFile& from, TargetFile& to, uint64_t begin, uint64_t end, FileBuffer& buffer) {
   while (begin < end) {
     std::byte* const memory = buffer.at(begin);
     uint64_t got = 0;
@@ -40,7 +40,7 @@ Status copy_file(TargetFile& from, TargetFile& to) {
   if (!size.ok()) return size.status();
   if (ftruncate(to.fd(), static_cast<off_t>(*size)) != 0)
     return Status::from_errno(errno, "cannot make " + to.path() + " as large as its original");
-  const FileBuffer buffer(kCopiedAtOnce);
+  FileBuffer buffer(kCopiedAtOnce);
   for (uint64_t at = 0; at < *size;) {
     const off_t data = lseek(from.fd(), static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;  // a hole up to the end

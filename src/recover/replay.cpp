@@ -205,7 +205,7 @@ Status replay_windows(const FileInfo& file, bool consistent, Window& writer, con
   const RunView run(memory.get());
   LogSource source(file);
   Painter painter;
-  const FileBuffer buffer(kWindowBytes);
+  FileBuffer buffer(kWindowBytes);
   std::vector<Entry> found;
   std::vector<Interval> covered;
   for (uint64_t at = run.header().begin; at != UINT64_MAX;) {

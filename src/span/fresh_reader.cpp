@@ -1,9 +1,9 @@
 #include "span/fresh_reader.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <utility>
+
+#include "base/copy.h"
 
 namespace pmio {
 
@@ -15,7 +15,8 @@ constexpr uint64_t kLeastAhead = 16 << 10;
 
 }  // namespace
 
-FreshReader::FreshReader(std::unique_ptr<TargetFile> target) : target_(std::move(target)) {
+FreshReader::FreshReader(std::unique_ptr<TargetFile> target)
+    : target_(std::move(target)), buffer_(kBufferBytes) {
   if (past_cache()) return;
   target_->read_nothing_ahead();
   target_->forget_cached(0, 0);
@@ -27,15 +28,11 @@ Status FreshReader::fetch(uint64_t offset, void* data, uint64_t length, uint64_t
 }
 
 Status FreshReader::fetch_into_buffer(uint64_t offset, uint64_t length) {
-  if (buffer_ == nullptr) {
-    buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(kFetchUnit, kBufferBytes)));
-    if (buffer_ == nullptr) throw std::bad_alloc();
-  }
   const uint64_t begin = offset / kFetchUnit * kFetchUnit;
   const uint64_t end = (offset + length + kFetchUnit - 1) / kFetchUnit * kFetchUnit;
   forget_ahead();
   uint64_t got = 0;
-  PMIO_TRY(fetch(begin, buffer_.get(), std::min(end - begin, kBufferBytes), &got));
+  PMIO_TRY(fetch(begin, buffer_.at(begin), std::min(end - begin, kBufferBytes), &got));
   begin_ = begin;
   end_ = begin + got;
   return {};
@@ -51,7 +48,7 @@ Status FreshReader::read(uint64_t offset, void* data, uint64_t length, uint64_t*
     const uint64_t left = length - *got;
     if (at >= begin_ && at < end_) {
       const uint64_t n = std::min(left, end_ - at);
-      std::memcpy(to + *got, buffer_.get() + (at - begin_), n);
+      copy_bytes(to + *got, buffer_.at(begin_) + (at - begin_), n);
       *got += n;
     } else if (left >= kSmall) {
       uint64_t n = 0;

@@ -10,9 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
+#include "base/file_buffer.h"
 #include "drain/target.h"
 
 namespace pmio {
@@ -37,14 +37,11 @@ class FreshReader {
  private:
   Status fetch_into_buffer(uint64_t offset, uint64_t length);
 
-  struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
-  };
   std::unique_ptr<TargetFile> target_;
-  std::unique_ptr<std::byte, Free> buffer_;  // kBufferBytes; of the first fetch that needs it on
-  uint64_t begin_ = 0, end_ = 0;             // what of the file it holds
-  uint64_t next_ = UINT64_MAX;               // where the last read ended
-  uint64_t ahead_ = 0;                       // bytes that the last fetch read ahead
+  FileBuffer buffer_;
+  uint64_t begin_ = 0, end_ = 0;  // what of the file it holds
+  uint64_t next_ = UINT64_MAX;    // where the last read ended
+  uint64_t ahead_ = 0;            // bytes that the last fetch read ahead
 };
 
 }  // namespace pmio

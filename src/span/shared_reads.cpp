@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "span/fresh_reader.h"
 
 namespace pmio {
@@ -135,7 +135,7 @@ Status SharedReads::read(const Reader& reader, uint64_t offset, std::byte* to, u
     }
     const uint64_t wanted = std::min(bytes - *got, kStretchBytes - begin);
     const uint64_t n = std::min(wanted, stretch->bytes - std::min(begin, stretch->bytes));
-    std::memcpy(to + *got, bytes_of(*stretch) + begin, n);
+    copy_bytes(to + *got, bytes_of(*stretch) + begin, n);
     stretch->used_ns.store(monotonic_ns(), std::memory_order_relaxed);
     *got += n;
     if (n < wanted) return {};

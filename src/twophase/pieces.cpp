@@ -40,6 +40,7 @@ void copy_blocks(std::byte* image, int64_t image_stride, std::byte* memory, int6
 // Bytes that are contiguous in memory, and begin `done` bytes into the group.
 template <Way way>
 void copy_run(const Vector& group, uint64_t done, std::byte* at, std::byte* memory, uint64_t bytes) {
+  if (group.count == 1) return copy<way>(at + done, memory, bytes);
   while (bytes > 0) {
     const uint64_t inside = done % group.block_length;
     std::byte* const image = at + static_cast<int64_t>(done / group.block_length) * group.stride + inside;
@@ -70,13 +71,9 @@ void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std
       done += from.bytes();
       continue;
     }
-    for (uint64_t i = 0; i < from.count; ++i, done += from.block_length) {
-      std::byte* const block = base + from.offset + static_cast<int64_t>(i) * from.stride;
-      if (group.count == 1)
-        copy<way>(at + done, block, from.block_length);
-      else
-        copy_run<way>(group, done, at, block, from.block_length);
-    }
+    for (uint64_t i = 0; i < from.count; ++i, done += from.block_length)
+      copy_run<way>(group, done, at, base + from.offset + static_cast<int64_t>(i) * from.stride,
+                    from.block_length);
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 TEST(FileBufferTest, BytesLieAsFarIntoAPageAsInTheFile) {
   constexpr size_t kBytes = 10000, kPage = 4096;
-  const FileBuffer buffer(kBytes);
+  FileBuffer buffer(kBytes);
   for (const uint64_t offset :
        {uint64_t{0}, uint64_t{1}, uint64_t{4095}, uint64_t{4096}, uint64_t{123456789}, UINT64_MAX - kBytes}) {
     std::byte* const bytes = buffer.at(offset);
@@ -18,9 +18,13 @@ TEST(FileBufferTest, BytesLieAsFarIntoAPageAsInTheFile) {
   }
 }
 
-TEST(FileBufferTest, HasNoMemoryAtFirst) {
-  EXPECT_FALSE(FileBuffer().has_memory());
-  EXPECT_TRUE(FileBuffer(1).has_memory());
+TEST(FileBufferTest, HasMemoryWhileItIsUsed) {
+  FileBuffer buffer(1);
+  EXPECT_FALSE(buffer.has_memory());
+  buffer.at(0);
+  EXPECT_TRUE(buffer.has_memory());
+  buffer.release();
+  EXPECT_FALSE(buffer.has_memory());
 }
 
 }  // namespace
