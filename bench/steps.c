@@ -40,6 +40,16 @@ static void fail(const char* what) {
   exit(1); /* MPICH may return before its launcher ends the job */
 }
 
+/* What all ranks find alike, and before they work: the first tells it. MPICH's launcher may lose the words of a rank that
+ * calls MPI_Abort right behind them. */
+static void refuse(const char* what) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) fprintf(stderr, "steps: %s\n", what);
+  MPI_Finalize();
+  exit(1);
+}
+
 static void must(int code, const char* what) {
   if (code != MPI_SUCCESS) fail(what);
 }
@@ -279,7 +289,7 @@ static void print_head(const struct job* j) {
 static int number_of(const char* text, int least, int most) {
   char* end = NULL;
   const long value = text == NULL ? 0 : strtol(text, &end, 10);
-  if (text == NULL || *end != 0 || value < least || value > most) fail("an option has a wrong value");
+  if (text == NULL || *end != 0 || value < least || value > most) refuse("an option has a wrong value");
   return (int)value;
 }
 
@@ -312,7 +322,7 @@ static struct settings settings_of(int argc, char** argv, int ranks) {
     else if (strcmp(argv[i], "--file") == 0 && value != NULL)
       set.path = value;
     else
-      fail("an option is unknown");
+      refuse("an option is unknown");
     i++;
   }
   if (set.aggregators == 0) set.aggregators = nodes();
@@ -321,8 +331,9 @@ static struct settings settings_of(int argc, char** argv, int ranks) {
 
 /* It is written anew, and removed. */
 static void refuse_file(const struct job* j) {
-  if (j->rank == 0 && access(j->set.path, F_OK) == 0) fail("the file is there already: --file names another");
-  MPI_Barrier(MPI_COMM_WORLD);
+  int there = j->rank == 0 && access(j->set.path, F_OK) == 0;
+  MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (there) refuse("the file is there already: --file names another");
 }
 
 int main(int argc, char** argv) {
