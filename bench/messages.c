@@ -21,8 +21,8 @@ static void fail(const char* what) {
   exit(1); /* MPICH may return before its launcher ends the job */
 }
 
-/* What all ranks find alike, and before they work: the first tells it. MPICH's launcher may lose the words of a rank that
- * calls MPI_Abort right behind them. */
+/* What all ranks find alike, and before they work: the first tells it. MPICH's launcher may lose the words of
+ * a rank that calls MPI_Abort right behind them. */
 static void refuse(const char* what) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
