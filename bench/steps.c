@@ -272,6 +272,8 @@ static void print_head(const struct job* j) {
   int length = 0;
   MPI_Get_library_version(version, &length);
   version[strcspn(version, ",\n\"\\")] = 0;
+  for (char* at = version; *at != 0; at++)
+    if (*at < ' ') *at = ' ';
   if (j->set.json) {
     printf(
         "{\"format\": \"pmio-steps-1\", \"mpi\": \"%s\", \"ranks\": %d, \"aggregators\": %d, \"bytes\": %d, "
