@@ -16,9 +16,9 @@ namespace {
 constexpr uint64_t kLeastWarm = uint64_t{1} << 20;
 
 std::unique_ptr<Collective> ranks_of(const Handle& handle) {
-  return std::make_unique<NodeCollective>(
-      static_cast<uint32_t>(handle.rank), static_cast<uint32_t>(handle.ranks), handle.team,
-      job_name(Process::instance().id()) + "-" + std::to_string(handle.number));
+  return std::make_unique<NodeCollective>(static_cast<uint32_t>(handle.rank),
+                                          static_cast<uint32_t>(handle.ranks), handle.team,
+                                          job_name(Process::instance().id()), handle.number);
 }
 
 TwoPhaseOptions options_of(const Handle& handle, GatherWish wish) {

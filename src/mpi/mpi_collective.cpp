@@ -62,7 +62,7 @@ void MpiCollective::say_why_not_in_log(const Status& status) {
   complain_once("collective buffers are in memory, and not in " + log_directory_ + ": " + status.message());
 }
 
-Shared MpiCollective::share(uint64_t bytes) {
+Shared MpiCollective::share(uint64_t bytes, uint64_t) {
   bool all = false;
   if (!log_directory_.empty()) {
     LogPlace place(log_directory_);

@@ -29,7 +29,7 @@ class MpiCollective final : public Collective {
   // Collective.
   ~MpiCollective() override;
 
-  Result<std::shared_ptr<std::byte>> share(uint64_t bytes) override;
+  Result<std::shared_ptr<std::byte>> share(uint64_t bytes, uint64_t zeroed) override;
   Message send(uint32_t to, uint32_t channel, std::span<const std::byte> bytes) override;
   Message receive(uint32_t from, uint32_t channel, std::span<std::byte> room) override;
   State test(Message message, uint64_t* bytes) override;

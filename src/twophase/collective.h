@@ -32,10 +32,11 @@ class Collective {
 
   const Members& members() const { return members_; }
 
-  // Collective over all ranks: memory of so many bytes for each node, zeroed, which all ranks of the node map
-  // as long as they hold it. bytes may differ from node to node, and is the same on all ranks of one. It
-  // begins at a multiple of 4096. If it cannot be had on some rank, there is an error on all of them.
-  virtual Result<std::shared_ptr<std::byte>> share(uint64_t bytes) = 0;
+  // Collective over all ranks: memory of so many bytes for each node, which all ranks of the node map as long
+  // as they hold it. Its first `zeroed` bytes are 0, the others may be anything. Both sizes may differ from
+  // node to node, and are the same on all ranks of one. It begins at a multiple of 4096. If it cannot be had
+  // on some rank, there is an error on all of them.
+  virtual Result<std::shared_ptr<std::byte>> share(uint64_t bytes, uint64_t zeroed) = 0;
 
   // Messages, on one of two channels. Those of one rank to another on the same channel arrive in the order in
   // which they were sent: the receives of a pair of ranks take them in the order in which they were begun. A

@@ -60,7 +60,8 @@ uint64_t NodeMemory::image_bytes(const Shape& shape) {
 
 uint64_t NodeMemory::bits_bytes(const Shape& shape) { return bits_of(shape.window_bytes); }
 
-uint64_t NodeMemory::Shape::bytes() const { return offsets_of(*this).images + slots * image_bytes(*this); }
+uint64_t NodeMemory::Shape::bytes() const { return zeroed_bytes() + slots * image_bytes(*this); }
+uint64_t NodeMemory::Shape::zeroed_bytes() const { return offsets_of(*this).images; }
 
 NodeMemory::NodeMemory(std::shared_ptr<std::byte> memory, const Shape& shape)
     : memory_(std::move(memory)), shape_(shape) {

@@ -60,6 +60,7 @@ class NodeMemory {
     uint32_t nodes, ranks, slots;  // ranks of this node
     uint64_t window_bytes;         // a multiple of 4096
     uint64_t bytes() const;
+    uint64_t zeroed_bytes() const;  // what has to be 0 at the beginning: all before the images
   };
   NodeMemory(std::shared_ptr<std::byte> memory, const Shape& shape);
 

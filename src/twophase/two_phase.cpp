@@ -50,7 +50,7 @@ bool Engine::have_memory() {
   asked_for_memory_ = true;
   const NodeMemory::Shape shape{parts_.places.nodes(), static_cast<uint32_t>(parts_.places.here().size()),
                                 parts_.slots.count(), parts_.window_bytes};
-  auto memory = parts_.collective.share(shape.bytes());
+  auto memory = parts_.collective.share(shape.bytes(), shape.zeroed_bytes());
   if (memory.ok()) parts_.memory = std::make_unique<NodeMemory>(std::move(memory.value()), shape);
   return memory.ok();
 }

@@ -56,7 +56,9 @@ class FakeNetwork {
    public:
     Rank(FakeNetwork& network, uint32_t rank)
         : Collective({rank, network.node_of_}), network_(network), rank_(rank) {}
-    Result<std::shared_ptr<std::byte>> share(uint64_t bytes) override { return network_.share(rank_, bytes); }
+    Result<std::shared_ptr<std::byte>> share(uint64_t bytes, uint64_t zeroed) override {
+      return network_.share(rank_, bytes, zeroed);
+    }
     Message send(uint32_t to, uint32_t channel, std::span<const std::byte> bytes) override {
       return begin({rank_, to, channel}, {const_cast<std::byte*>(bytes.data()), bytes.size()}, true);
     }
@@ -103,7 +105,7 @@ class FakeNetwork {
     ++messages_;
   }
 
-  Result<std::shared_ptr<std::byte>> share(uint32_t rank, uint64_t bytes) {
+  Result<std::shared_ptr<std::byte>> share(uint32_t rank, uint64_t bytes, uint64_t zeroed) {
     constexpr std::align_val_t kPage{4096};
     if (!shares_) return Status(Code::no_space, "the test has no memory");
     const LockGuard lock(mutex_);
@@ -111,7 +113,8 @@ class FakeNetwork {
     if (memory == nullptr) {
       memory = {static_cast<std::byte*>(operator new(bytes, kPage)),
                 [](std::byte* p) { operator delete(p, kPage); }};
-      std::memset(memory.get(), 0, bytes);
+      std::memset(memory.get(), 0, zeroed);
+      std::memset(memory.get() + zeroed, 0xA5, bytes - zeroed);
     }
     return memory;
   }
