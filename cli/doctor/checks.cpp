@@ -162,7 +162,7 @@ void check_medium(Diagnosis& diagnosis) {
   diagnosis.limits = limits_of(medium->kind, diagnosis.nearest);
   diagnosis.capacity_bytes =
       diagnosis.hints.log_bytes == 0
-          ? default_capacity(*medium, diagnosis.ranks, diagnosis.limits)
+          ? default_capacity(medium->free_bytes, diagnosis.ranks, diagnosis.limits)
           : bounded_capacity(diagnosis.hints.log_bytes, diagnosis.ranks, diagnosis.limits);
   if (is_network(medium->file_system)) {
     add(diagnosis,

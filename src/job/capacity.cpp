@@ -11,9 +11,9 @@ constexpr uint64_t kLargestDefault = uint64_t{1} << 30;
 constexpr uint64_t kSmallestDefault = 16 << 20;
 static constexpr uint64_t kSmallest = SegmentPool::kFewestSegments * kMinSegmentBytes;
 
-uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks, std::span<const MemoryLimit> limits) {
+uint64_t default_capacity(uint64_t free_bytes, uint32_t ranks, std::span<const MemoryLimit> limits) {
   ranks = std::max(1u, ranks);
-  uint64_t all = facts.free_bytes / 2;
+  uint64_t all = free_bytes / 2;
   for (const MemoryLimit& limit : limits) {
     if (limit.of == MemoryLimit::Of::memory) all = std::min(all, limit.limit_bytes / 10);
   }

@@ -6,14 +6,13 @@
 #include <span>
 
 #include "base/memory_limits.h"
-#include "medium/medium.h"
 
 namespace pmio {
 
-// The log capacity per rank that suits a directory: a share of what is free there. If that is memory, all
+// The log capacity per rank that suits a directory with so much room: a share of it. If that is memory, all
 // ranks together take at most a tenth of each limit on it. It is at most 1 GiB, and at least 16 MiB if the
 // limits leave so much.
-uint64_t default_capacity(const MediumFacts& facts, uint32_t ranks, std::span<const MemoryLimit> limits = {});
+uint64_t default_capacity(uint64_t free_bytes, uint32_t ranks, std::span<const MemoryLimit> limits = {});
 
 // What of a wish for each rank's log the limits allow: all ranks together half of what is left beside
 // kept_free. At least what the smallest log takes, which may be too much all the same.

@@ -17,6 +17,7 @@
 #include "base/memory_limits.h"
 #include "job/capacity.h"
 #include "log/last_seen.h"
+#include "medium/directory.h"
 #include "medium/job_name.h"
 #include "medium/registry.h"
 
@@ -72,9 +73,9 @@ Status Membership::choose_capacity() {
     options_.capacity_bytes = bounded_capacity(options_.capacity_bytes, ranks_here, limits);
     return {};
   }
-  auto facts = probe_medium(directory_);
-  if (!facts.ok()) return facts.status();
-  options_.capacity_bytes = default_capacity(*facts, ranks_here, limits);
+  const auto free = free_bytes_in(directory_);
+  if (!free.ok()) return free.status();
+  options_.capacity_bytes = default_capacity(free.value(), ranks_here, limits);
   return {};
 }
 
@@ -91,7 +92,7 @@ Result<std::unique_ptr<Membership>> Membership::join(const JobOptions& options,
                                                      LeftUndrained left_undrained) {
   std::unique_ptr<Membership> member(new Membership(options, left_undrained));
   // The directory itself must be safe before anything is put below it.
-  if (auto root = open_medium(options.directory, options.durability); !root.ok()) return root.status();
+  if (auto root = Directory::open(options.directory); !root.ok()) return root.status();
   PMIO_TRY(member->enter_directory());
   if (options.suits) PMIO_TRY(options.suits(member->place()));
   const std::string lock = member->directory_ + "/lock";

@@ -25,22 +25,30 @@ class Room {
  public:
   Status take(size_t size_bytes, const Medium& medium) {
     const LockGuard lock(mutex_);
-    const uint64_t now = monotonic_ns();
-    if (now >= until_ns_ || size_bytes > allowed_bytes_) {
-      const std::vector<MemoryLimit> limits = medium.limits();
+    if (monotonic_ns() >= until_ns_ || size_bytes > allowed_bytes_) {
+      const std::vector<MemoryLimit> limits = limits_of(medium.kind(), medium.directory());
       const MemoryLimit* tightest = nullptr;
       const uint64_t room = room_bytes(limits, Keep::half, &tightest);
       if (size_bytes > room) return lack_of(*tightest, medium.directory());
-      allowed_bytes_ = size_bytes + std::min((room - size_bytes) / 256, kMostAllowed);
-      until_ns_ = now + kSecondNs;
+      allow_locked(room - size_bytes);
+      return {};
     }
-    PMIO_ASSERT(size_bytes <= allowed_bytes_);
     allowed_bytes_ -= size_bytes;
     return {};
   }
 
+  // Somebody has looked.
+  void seen(std::span<const MemoryLimit> limits) {
+    const LockGuard lock(mutex_);
+    allow_locked(room_bytes(limits, Keep::half));
+  }
+
  private:
   static constexpr uint64_t kMostAllowed = 16 << 20;
+  void allow_locked(uint64_t room) PMIO_REQUIRES(mutex_) {
+    allowed_bytes_ = std::min(room / 256, kMostAllowed);
+    until_ns_ = monotonic_ns() + kSecondNs;
+  }
   static Status lack_of(const MemoryLimit& limit, const std::string& directory) {
     return {Code::no_space, "too little is left of " + limit.source + " (" +
                                 std::to_string(limit.limit_bytes >> 20) + " MiB) for more of the log in " +
@@ -103,7 +111,11 @@ class FileMedium final : public Medium {
     return directory_.reserve_file(file->fd, name, file->size_bytes);
   }
   size_t huge_page_bytes() const override { return huge_page_bytes_; }
-  std::vector<MemoryLimit> limits() const override { return limits_of(kind_, directory()); }
+  std::vector<MemoryLimit> limits() const override {
+    std::vector<MemoryLimit> limits = limits_of(kind_, directory());
+    room_->seen(limits);
+    return limits;
+  }
 
  private:
   Result<std::unique_ptr<Region>> map(int fd, size_t size_bytes, bool read_only) {

@@ -121,5 +121,7 @@ struct MediumFacts {
   HugePages huge = HugePages::none;  // of a tmpfs
 };
 Result<MediumFacts> probe_medium(const std::string& directory);
+// The same as its free_bytes, without the rest.
+Result<uint64_t> free_bytes_in(const std::string& directory);
 
 }  // namespace pmio

@@ -52,14 +52,20 @@ const char* durability_name(Durability durability) {
   return "unknown";
 }
 
+Result<uint64_t> free_bytes_in(const std::string& directory) {
+  struct statfs facts;
+  if (statfs(directory.c_str(), &facts) != 0) return Status::from_errno(errno, "log directory " + directory);
+  return static_cast<uint64_t>(facts.f_bavail) * static_cast<uint64_t>(facts.f_bsize);
+}
+
 Result<MediumFacts> probe_medium(const std::string& directory) {
   const FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct statfs facts;
-  if (!fd.ok() || fstatfs(fd.get(), &facts) != 0)
-    return Status::from_errno(errno, "log directory " + directory);
+  if (!fd.ok()) return Status::from_errno(errno, "log directory " + directory);
+  const auto free = free_bytes_in(directory);
+  if (!free.ok()) return free.status();
   MediumFacts result;
   result.file_system = file_system_of(fd.get());
-  result.free_bytes = static_cast<uint64_t>(facts.f_bavail) * static_cast<uint64_t>(facts.f_bsize);
+  result.free_bytes = free.value();
   const bool in_memory = result.file_system == "tmpfs" || result.file_system == "ramfs";
   if (result.file_system == "tmpfs") result.huge = huge_pages_of(fd.get());
   result.map_sync = !in_memory && maps_sync(fd.get());

@@ -21,35 +21,32 @@ MemoryLimit memory(uint64_t limit, uint64_t left) {
   return {MemoryLimit::Of::memory, "a group", limit, left};
 }
 
-MediumFacts shm(uint64_t free_bytes) { return {MediumKind::tmpfs, "tmpfs", free_bytes, false}; }
-
 TEST(Capacity, ATenthOfTheTightestLimitForAllRanksTogether) {
   const std::vector<MemoryLimit> limits{memory(4 * kGiB, 3 * kGiB), memory(256 * kGiB, 200 * kGiB)};
-  EXPECT_EQ(default_capacity(shm(128 * kGiB), 4, limits), 4 * kGiB / 10 / 4);
-  EXPECT_EQ(default_capacity(shm(128 * kGiB), 64, limits), 4 * kGiB / 10 / 64);
+  EXPECT_EQ(default_capacity(128 * kGiB, 4, limits), 4 * kGiB / 10 / 4);
+  EXPECT_EQ(default_capacity(128 * kGiB, 64, limits), 4 * kGiB / 10 / 64);
   // A node of 256 GiB, all of it the job's.
-  EXPECT_EQ(default_capacity(shm(128 * kGiB), 64, std::vector<MemoryLimit>{memory(256 * kGiB, 250 * kGiB)}),
+  EXPECT_EQ(default_capacity(128 * kGiB, 64, std::vector<MemoryLimit>{memory(256 * kGiB, 250 * kGiB)}),
             256 * kGiB / 10 / 64);
 }
 
 TEST(Capacity, HalfOfWhatIsLeftAtMost) {
   // 400 MiB of 4 GiB left, and an eighth is kept free.
-  EXPECT_EQ(default_capacity(shm(kGiB), 1, std::vector<MemoryLimit>{memory(2 * kGiB, 400 * kMiB)}),
-            72 * kMiB);
+  EXPECT_EQ(default_capacity(kGiB, 1, std::vector<MemoryLimit>{memory(2 * kGiB, 400 * kMiB)}), 72 * kMiB);
   EXPECT_EQ(bounded_capacity(64 * kGiB, 2, std::vector<MemoryLimit>{memory(2 * kGiB, kGiB)}),
             (kGiB - 256 * kMiB) / 2 / 2);
   EXPECT_EQ(bounded_capacity(32 * kMiB, 2, std::vector<MemoryLimit>{memory(2 * kGiB, kGiB)}), 32 * kMiB);
 }
 
 TEST(Capacity, WithoutLimitsAsBefore) {
-  EXPECT_EQ(default_capacity(shm(kGiB), 4), kGiB / 2 / 4);
-  EXPECT_EQ(default_capacity(shm(kMiB), 4), 16 * kMiB);
-  EXPECT_EQ(default_capacity(shm(1024 * kGiB), 4), kGiB);
+  EXPECT_EQ(default_capacity(kGiB, 4), kGiB / 2 / 4);
+  EXPECT_EQ(default_capacity(kMiB, 4), 16 * kMiB);
+  EXPECT_EQ(default_capacity(1024 * kGiB, 4), kGiB);
   EXPECT_EQ(bounded_capacity(64 * kGiB, 4, {}), 64 * kGiB);
 }
 
 TEST(Capacity, NothingLeftIsTheSmallestLog) {
-  EXPECT_EQ(default_capacity(shm(kGiB), 64, std::vector<MemoryLimit>{memory(300 * kMiB, 0)}),
+  EXPECT_EQ(default_capacity(kGiB, 64, std::vector<MemoryLimit>{memory(300 * kMiB, 0)}),
             4 * kMinSegmentBytes);
   EXPECT_EQ(bounded_capacity(kGiB, 64, std::vector<MemoryLimit>{memory(300 * kMiB, 0)}),
             4 * kMinSegmentBytes);
