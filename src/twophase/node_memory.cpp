@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "twophase/domains.h"
 #include "twophase/package.h"
 
 namespace pmio {
@@ -55,7 +54,7 @@ Offsets offsets_of(const NodeMemory::Shape& shape) {
 }  // namespace
 
 uint64_t NodeMemory::image_bytes(const Shape& shape) {
-  return round_up(shape.window_bytes + most_trailer_bytes(shape.window_bytes), kBufferUnit);
+  return round_up(shape.window_bytes + most_trailer_bytes(shape.window_bytes), kBufferUnit) + kBufferUnit;
 }
 
 uint64_t NodeMemory::bits_bytes(const Shape& shape) { return bits_of(shape.window_bytes); }

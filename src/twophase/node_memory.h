@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "twophase/coverage.h"
+#include "twophase/domains.h"
 #include "twophase/patience.h"
 #include "twophase/summary.h"
 
@@ -73,13 +74,14 @@ class NodeMemory {
     return at<PieceList>(pieces_)[slot * shape_.ranks + index];
   }
   SharedBits bits(uint32_t slot) { return SharedBits(memory_.get() + bits_ + slot * bits_bytes(shape_)); }
-  // The window's bytes, and room for a message's trailer behind them.
-  std::byte* image(uint32_t slot) { return memory_.get() + images_ + slot * image_bytes(shape_); }
-
-  // A message of bytes of a window is never longer.
-  static uint64_t image_bytes(const Shape& shape);
+  // The bytes of a window that begins there in the file, and room for a message's trailer behind them. They
+  // lie in their pages as they do in the file's: base/file_buffer.h says why.
+  std::byte* image(uint32_t slot, uint64_t begin) {
+    return memory_.get() + images_ + slot * image_bytes(shape_) + begin % kBufferUnit;
+  }
 
  private:
+  static uint64_t image_bytes(const Shape& shape);
   static uint64_t bits_bytes(const Shape& shape);
   template <class T>
   T* at(uint64_t offset) {
