@@ -1,9 +1,10 @@
 /* Many small files: each is opened, written by every rank, and closed.
  *
- *   files_bench DIRECTORY FILES shared|alone|held
+ *   files_bench DIRECTORY FILES shared|alone|held|strided
  *
  * shared: all ranks together, by a collective write; alone: each rank opens files of its own by
- * MPI_COMM_SELF; held: as shared, but no file is closed before all have been written. Output: one line of
+ * MPI_COMM_SELF; held: as shared, but no file is closed before all have been written; strided: as shared, of
+ * 64 records of 1,312 bytes through a view, dealt to the ranks in turn. Output: one line of
  * JSON from rank 0, from before the first open to behind the last close: the seconds of the slowest rank, and
  * the processor time of all, that of their threads included. The files stay. */
 #include <mpi.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { BYTES = 100 };
+enum { BYTES = 100, RECORD = 1312, RECORDS = 64 };
 
 static double processor_s(void) {
   struct rusage used;
@@ -25,20 +26,39 @@ static void check(int code) {
   if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static MPI_File written(const char* name, int together, int rank) {
+static void write_strided(MPI_File file, int rank) {
+  static char bytes[RECORD * RECORDS];
+  int ranks;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  memset(bytes, 'a' + rank % 26, sizeof bytes);
+  MPI_Datatype record, every;
+  check(MPI_Type_contiguous(RECORD, MPI_BYTE, &record));
+  check(MPI_Type_create_resized(record, 0, (MPI_Aint)ranks * RECORD, &every));
+  check(MPI_Type_commit(&every));
+  check(MPI_File_set_view(file, (MPI_Offset)rank * RECORD, MPI_BYTE, every, "native", MPI_INFO_NULL));
+  check(MPI_File_write_all(file, bytes, sizeof bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  check(MPI_Type_free(&every));
+  check(MPI_Type_free(&record));
+}
+
+static MPI_File written(const char* name, const char* kind, int rank) {
+  const int together = strcmp(kind, "alone") != 0;
   char bytes[BYTES];
   memset(bytes, 'a' + rank % 26, sizeof bytes);
   MPI_File file;
   check(MPI_File_open(together ? MPI_COMM_WORLD : MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_WRONLY,
                       MPI_INFO_NULL, &file));
-  if (together)
+  if (strcmp(kind, "strided") == 0)
+    write_strided(file, rank);
+  else if (together)
     check(MPI_File_write_at_all(file, (MPI_Offset)rank * BYTES, bytes, BYTES, MPI_CHAR, MPI_STATUS_IGNORE));
   else
     check(MPI_File_write(file, bytes, BYTES, MPI_CHAR, MPI_STATUS_IGNORE));
   return file;
 }
 
-static void write_files(const char* directory, int files, int together, int held, int rank) {
+static void write_files(const char* directory, int files, const char* kind, int rank) {
+  const int together = strcmp(kind, "alone") != 0, held = strcmp(kind, "held") == 0;
   MPI_File* open_now = malloc((size_t)files * sizeof *open_now);
   for (int i = 0; i < files; i++) {
     char name[4096];
@@ -46,7 +66,7 @@ static void write_files(const char* directory, int files, int together, int held
       snprintf(name, sizeof name, "%s/file-%d", directory, i);
     else
       snprintf(name, sizeof name, "%s/file-%d-%d", directory, rank, i);
-    open_now[i] = written(name, together, rank);
+    open_now[i] = written(name, kind, rank);
     if (!held) check(MPI_File_close(&open_now[i]));
   }
   for (int i = 0; held && i < files; i++) check(MPI_File_close(&open_now[i]));
@@ -58,11 +78,10 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
-  const int files = atoi(argv[2]), held = strcmp(argv[3], "held") == 0;
-  const int together = held || strcmp(argv[3], "shared") == 0;
+  const int files = atoi(argv[2]);
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime(), used = processor_s();
-  write_files(argv[1], files, together, held, rank);
+  write_files(argv[1], files, argv[3], rank);
   double mine = MPI_Wtime() - start, wall = 0, of_rank = processor_s() - used, processor = 0;
   MPI_Reduce(&mine, &wall, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   MPI_Reduce(&of_rank, &processor, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

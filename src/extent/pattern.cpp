@@ -10,6 +10,9 @@ namespace pmio {
 namespace {
 
 constexpr int64_t kMaxOffset = std::numeric_limits<int64_t>::max();
+// Pattern::add has merged what is regular inside a tile. If there are more parts than this, a cursor looks
+// only from one tile to the next for more of it.
+constexpr size_t kFewParts = 8;
 
 // The offset of block `index` of a vector; false: it leaves int64_t.
 bool block_offset(const Vector& vector, uint64_t index, int64_t* out) {
@@ -298,7 +301,7 @@ Vector PatternCursor::next(uint64_t max_bytes) {
                 whole_blocks(max_bytes, part.block_length, part.count - block_)};
   if (result.count == 1) result.stride = 0;
   advance_blocks(result.count);
-  extend(result, max_bytes - result.bytes());
+  if (part_ == 0 || pattern_->parts.size() <= kFewParts) extend(result, max_bytes - result.bytes());
   return result;
 }
 

@@ -62,11 +62,11 @@ class PatternCursor {
   PatternCursor(const Pattern& pattern, int64_t base, uint64_t skip);
 
   // The next piece of the stream, and advances past it. The piece is one regular vector of at most max_bytes
-  // data bytes (max_bytes > 0), as long as possible. It merges across parts and tiles if the result is
-  // regular. For a filetype of one 8-byte block of extent 16, max_bytes = 8 * n gives ONE vector of n blocks.
-  // A partial block is an extent of its own. The pattern must not be empty. The piece is shorter than
-  // possible only if the next byte's offset would leave int64_t. An offset that is itself outside is a
-  // programmer's error; FileView checks that before.
+  // data bytes (max_bytes > 0), as long as possible. It merges across tiles if the result is regular, and in
+  // a pattern of few parts also across parts. For a filetype of one 8-byte block of extent 16, max_bytes = 8
+  // * n gives ONE vector of n blocks. A partial block is an extent of its own. The pattern must not be empty.
+  // The piece is shorter than possible only if the next byte's offset would leave int64_t. An offset that is
+  // itself outside is a programmer's error; FileView checks that before.
   Vector next(uint64_t max_bytes);
 
   // The next contiguous piece only, of at most max_bytes: a block, what is left of one, or adjoining blocks.

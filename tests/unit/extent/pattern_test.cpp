@@ -238,6 +238,17 @@ TEST(Pattern, OneVectorPerPart) {
     EXPECT_EQ(cursor.next(1 << 20), (Vector{plane * 10000, 8, 100, 10}));
 }
 
+TEST(Pattern, OfManyPartsTilesMergeStill) {
+  Pattern pattern;
+  for (int i = 0; i < 20; ++i) pattern.add({i * i * 10, static_cast<uint64_t>(i) + 1});
+  pattern.finish(pattern.parts.back().end());
+  ASSERT_EQ(pattern.parts.size(), 20u);
+  PatternCursor cursor(pattern, 0, 0);
+  for (int i = 0; i < 19; ++i)
+    EXPECT_EQ(cursor.next(1000), (Vector{i * i * 10, static_cast<uint64_t>(i) + 1}));
+  EXPECT_EQ(cursor.next(1000), (Vector{3610, 21})) << "20 bytes, and the first of the next tile";
+}
+
 TEST(Pattern, DenseIsOneExtent) {
   const Pattern pattern = Pattern::bytes(7);
   EXPECT_TRUE(pattern.dense);
