@@ -77,17 +77,24 @@ void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std
   }
 }
 
+template <Way way>
+void copy_gapless_group(const Vector& group, std::byte* memory, std::byte* at) {
+  copy_run<way>(group, 0, at, memory, group.bytes());
+}
+
+template void copy_gapless_group<Way::to_image>(const Vector&, std::byte*, std::byte*);
+template void copy_gapless_group<Way::from_image>(const Vector&, std::byte*, std::byte*);
 template void copy_group<Way::to_image>(const Vector&, PatternCursor&, std::byte*, std::byte*);
 template void copy_group<Way::from_image>(const Vector&, PatternCursor&, std::byte*, std::byte*);
 
 void take_pieces(const Stream& stream, const Interval& part, uint64_t begin, const std::byte* image) {
-  PatternCursor from = stream.file_cursor(part.begin), to = stream.memory_cursor(part.begin);
+  PatternCursor from = stream.file_cursor(part.begin);
+  BufferCursor to(stream, part.begin);
   for (uint64_t left = part.bytes(); left > 0;) {
     const Vector group = from.next(left);
     // The image is only read.
-    copy_group<Way::from_image>(
-        group, to, stream.request().base,
-        const_cast<std::byte*>(image) + (static_cast<uint64_t>(group.offset) - begin));
+    to.copy<Way::from_image>(group,
+                             const_cast<std::byte*>(image) + (static_cast<uint64_t>(group.offset) - begin));
     left -= group.bytes();
   }
 }

@@ -1,6 +1,9 @@
 // Copies between a program's buffer and the image of a window.
 #pragma once
 
+#include <cstring>
+
+#include "base/copy.h"
 #include "twophase/stream.h"
 
 namespace pmio {
@@ -18,13 +21,58 @@ enum class Way { to_image, from_image };
 template <Way way>
 void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std::byte* at);
 
+// The same where the bytes lie one behind the other in the buffer.
+template <Way way>
+void copy_gapless_group(const Vector& group, std::byte* memory, std::byte* at);
+
+template <class Word>
+void copy_ends(std::byte* to, const std::byte* from, uint64_t length) {
+  Word first, last;
+  std::memcpy(&first, from, sizeof first);
+  std::memcpy(&last, from + length - sizeof last, sizeof last);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + length - sizeof last, &last, sizeof last);
+}
+
+// Irregular pieces are often this short, and then a call takes as long as the copy.
+inline void copy_piece(std::byte* to, const std::byte* from, uint64_t length) {
+  if (length > 16 || length < 4) return copy_bytes(to, from, length);
+  length >= 8 ? copy_ends<uint64_t>(to, from, length) : copy_ends<uint32_t>(to, from, length);
+}
+
+// A request's buffer, from one of its bytes on.
+class BufferCursor {
+ public:
+  BufferCursor(const Stream& stream, uint64_t byte)
+      : base_(stream.request().base), cursor_(stream.memory_cursor(byte)) {
+    if (stream.request().memory->dense) next_ = base_ + cursor_.offset();
+  }
+
+  template <Way way>
+  void copy(const Vector& group, std::byte* at) {
+    if (next_ == nullptr) return copy_group<way>(group, cursor_, base_, at);
+    if (group.count > 1)
+      copy_gapless_group<way>(group, next_, at);
+    else if constexpr (way == Way::to_image)
+      copy_piece(at, next_, group.block_length);
+    else
+      copy_piece(next_, at, group.block_length);
+    next_ += group.bytes();
+  }
+
+ private:
+  std::byte* base_;
+  PatternCursor cursor_;
+  std::byte* next_ = nullptr;  // of a buffer without gaps, instead of the cursor
+};
+
 template <class Tell>
 void put_pieces(const Stream& stream, const Interval& part, uint64_t begin, std::byte* image, Tell tell) {
-  PatternCursor to = stream.file_cursor(part.begin), from = stream.memory_cursor(part.begin);
+  PatternCursor to = stream.file_cursor(part.begin);
+  BufferCursor from(stream, part.begin);
   for (uint64_t left = part.bytes(); left > 0;) {
     const Vector group = to.next(left);
-    copy_group<Way::to_image>(group, from, stream.request().base,
-                              image + (static_cast<uint64_t>(group.offset) - begin));
+    from.copy<Way::to_image>(group, image + (static_cast<uint64_t>(group.offset) - begin));
     tell(group);
     left -= group.bytes();
   }
