@@ -68,6 +68,7 @@ struct TwoPhaseParts {
       if (i != places.index) ring(memory->rank(i).bell);
   }
   RankLine& line() { return memory->rank(places.index); }
+  std::byte* image(const Step& step) { return memory->image(step.slot, step.window.begin); }
 
   // Waits until `ready`. serve() does what others wait for, and says whether it did something.
   template <class Ready, class Serve>

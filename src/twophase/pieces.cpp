@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/copy.h"
 #include "extent/strided_copy.h"
 
 namespace pmio {
@@ -12,19 +11,11 @@ namespace {
 constexpr uint64_t kShortPiece = 64;
 
 template <Way way>
-void copy(std::byte* image, std::byte* memory, uint64_t length) {
-  if constexpr (way == Way::to_image)
-    copy_bytes(image, memory, length);
-  else
-    copy_bytes(memory, image, length);
-}
-
-template <Way way>
 void copy_blocks(std::byte* image, int64_t image_stride, std::byte* memory, int64_t memory_stride,
                  uint64_t length, uint64_t count) {
   if (length > kShortPiece) {
     for (uint64_t i = 0; i < count; ++i, image += image_stride, memory += memory_stride)
-      copy<way>(image, memory, length);
+      copy_piece<way>(image, memory, length);
     return;
   }
   with_block_length(length, [&](auto block) {
@@ -37,10 +28,11 @@ void copy_blocks(std::byte* image, int64_t image_stride, std::byte* memory, int6
   });
 }
 
-// Bytes that are contiguous in memory, and begin `done` bytes into the group.
+}  // namespace
+
 template <Way way>
 void copy_run(const Vector& group, uint64_t done, std::byte* at, std::byte* memory, uint64_t bytes) {
-  if (group.count == 1) return copy<way>(at + done, memory, bytes);
+  if (group.count == 1) return copy_piece<way>(at + done, memory, bytes);
   while (bytes > 0) {
     const uint64_t inside = done % group.block_length;
     std::byte* const image = at + static_cast<int64_t>(done / group.block_length) * group.stride + inside;
@@ -51,15 +43,13 @@ void copy_run(const Vector& group, uint64_t done, std::byte* at, std::byte* memo
                        group.block_length, blocks);
       n = blocks * group.block_length;
     } else {
-      copy<way>(image, memory, n);
+      copy_piece<way>(image, memory, n);
     }
     done += n;
     memory += n;
     bytes -= n;
   }
 }
-
-}  // namespace
 
 template <Way way>
 void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std::byte* at) {
@@ -77,13 +67,8 @@ void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std
   }
 }
 
-template <Way way>
-void copy_gapless_group(const Vector& group, std::byte* memory, std::byte* at) {
-  copy_run<way>(group, 0, at, memory, group.bytes());
-}
-
-template void copy_gapless_group<Way::to_image>(const Vector&, std::byte*, std::byte*);
-template void copy_gapless_group<Way::from_image>(const Vector&, std::byte*, std::byte*);
+template void copy_run<Way::to_image>(const Vector&, uint64_t, std::byte*, std::byte*, uint64_t);
+template void copy_run<Way::from_image>(const Vector&, uint64_t, std::byte*, std::byte*, uint64_t);
 template void copy_group<Way::to_image>(const Vector&, PatternCursor&, std::byte*, std::byte*);
 template void copy_group<Way::from_image>(const Vector&, PatternCursor&, std::byte*, std::byte*);
 

@@ -21,9 +21,9 @@ enum class Way { to_image, from_image };
 template <Way way>
 void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std::byte* at);
 
-// The same where the bytes lie one behind the other in the buffer.
+// The same of bytes that are contiguous in memory, and begin `done` bytes into the group.
 template <Way way>
-void copy_gapless_group(const Vector& group, std::byte* memory, std::byte* at);
+void copy_run(const Vector& group, uint64_t done, std::byte* at, std::byte* memory, uint64_t bytes);
 
 template <class Word>
 void copy_ends(std::byte* to, const std::byte* from, uint64_t length) {
@@ -34,8 +34,11 @@ void copy_ends(std::byte* to, const std::byte* from, uint64_t length) {
   std::memcpy(to + length - sizeof last, &last, sizeof last);
 }
 
-// Irregular pieces are often this short, and then a call takes as long as the copy.
-inline void copy_piece(std::byte* to, const std::byte* from, uint64_t length) {
+// Irregular pieces are often 4 to 16 bytes long, and then a call takes as long as the copy.
+template <Way way>
+void copy_piece(std::byte* image, std::byte* memory, uint64_t length) {
+  std::byte* const to = way == Way::to_image ? image : memory;
+  const std::byte* const from = way == Way::to_image ? memory : image;
   if (length > 16 || length < 4) return copy_bytes(to, from, length);
   length >= 8 ? copy_ends<uint64_t>(to, from, length) : copy_ends<uint32_t>(to, from, length);
 }
@@ -51,12 +54,10 @@ class BufferCursor {
   template <Way way>
   void copy(const Vector& group, std::byte* at) {
     if (next_ == nullptr) return copy_group<way>(group, cursor_, base_, at);
-    if (group.count > 1)
-      copy_gapless_group<way>(group, next_, at);
-    else if constexpr (way == Way::to_image)
-      copy_piece(at, next_, group.block_length);
+    if (group.count == 1)
+      copy_piece<way>(at, next_, group.block_length);
     else
-      copy_piece(next_, at, group.block_length);
+      copy_run<way>(group, 0, at, next_, group.bytes());
     next_ += group.bytes();
   }
 

@@ -78,9 +78,7 @@ void ReadCall::take_first() {
   if (mine.begin < mine.end) {
     const uint64_t start = monotonic_ns();
     const uint64_t end = std::min(mine.end, stream_.bytes_before(parts_.memory->slot(step.slot).end));
-    if (mine.begin < end)
-      take_pieces(stream_, {mine.begin, end}, step.window.begin,
-                  parts_.memory->image(step.slot, step.window.begin));
+    if (mine.begin < end) take_pieces(stream_, {mine.begin, end}, step.window.begin, parts_.image(step));
     const uint64_t took = monotonic_ns() - start;
     parts_.counters.exchange_ns += took;
     parts_.counters.copy_ns += took;
@@ -117,8 +115,7 @@ bool ReadCall::read_window() {
   if (!parts_.all_reached(&RankLine::done, step.previous)) return false;
   const uint64_t start = monotonic_ns();
   uint64_t got = 0;
-  const Status status = parts_.store.read(
-      step.window.begin, parts_.memory->image(step.slot, step.window.begin), step.window.bytes(), &got);
+  const Status status = parts_.store.read(step.window.begin, parts_.image(step), step.window.bytes(), &got);
   parts_.counters.file_ns += monotonic_ns() - start;
   ++parts_.counters.windows;
   parts_.counters.accessed_bytes += got;
@@ -159,7 +156,7 @@ void ReadCall::answer_one(const Step& step, uint32_t to, std::span<const std::by
   for (const Interval& interval : asked.covered) room += interval.bytes();
   Answering answering{0, std::vector<std::byte>(room)};
   const auto message = pack_copy(step.window, asked.covered, parts_.memory->slot(step.slot).end,
-                                 parts_.memory->image(step.slot, step.window.begin), answering.answer.data());
+                                 parts_.image(step), answering.answer.data());
   parts_.counters.message_bytes += message.size();
   ++parts_.counters.messages;
   answering.message = parts_.collective.send(to, 1, message);
@@ -200,9 +197,8 @@ bool ReadCall::fetch_window() {
   parts_.counters.metadata_bytes += question.size();
   ++parts_.counters.messages;
   // All ranks have taken what was in the image before: else they would not have asked.
-  fetching.answer = parts_.collective.receive(
-      step.aggregator, 1,
-      {parts_.memory->image(step.slot, step.window.begin), most_message_bytes(parts_.window_bytes)});
+  fetching.answer = parts_.collective.receive(step.aggregator, 1,
+                                              {parts_.image(step), most_message_bytes(parts_.window_bytes)});
   fetching_.push_back(std::move(fetching));
   fetching_.back().sending = parts_.collective.send(step.aggregator, 0, fetching_.back().question);
   return true;
@@ -230,7 +226,7 @@ bool ReadCall::finish_fetches() {
 
 void ReadCall::took(const Fetching& fetching, Collective::State state, uint64_t bytes) {
   const Step& step = fetching.step;
-  std::byte* const image = parts_.memory->image(step.slot, step.window.begin);
+  std::byte* const image = parts_.image(step);
   Package package;
   const Status status = state == Collective::State::lost ? Status(Code::io, "a rank of the job has died")
                                                          : unpack(step.window, {image, bytes}, &package);

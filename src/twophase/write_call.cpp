@@ -46,7 +46,7 @@ void WriteCall::fill(const Step& step, const Interval& mine) {
   list.begin(step.number);
   {
     BitSetter bits(parts_.memory->bits(step.slot));
-    put_pieces(stream_, mine, step.window.begin, parts_.memory->image(step.slot, step.window.begin),
+    put_pieces(stream_, mine, step.window.begin, parts_.image(step),
                [&](const Vector& group) { list.add(group, step.window, bits); });
   }
   const uint64_t took = monotonic_ns() - start;
@@ -89,7 +89,7 @@ bool WriteCall::receive_for(const Step& step) {
       own_error_ = status;
       return;
     }
-    spread(step.window, package, message.data(), parts_.memory->image(step.slot, step.window.begin));
+    spread(step.window, package, message.data(), parts_.image(step));
     Pattern regular;
     for (const Interval& interval : package.covered)
       regular.add({static_cast<int64_t>(interval.begin), interval.bytes()});
@@ -114,8 +114,7 @@ bool WriteCall::write_window() {
   if (!receive_for(step) || !parts_.all_reached(&RankLine::done, step.number + 1)) return false;
   const std::vector<Interval>& bytes = covered(step, received_, received_bits_);
   const uint64_t start = monotonic_ns();
-  const Status status =
-      parts_.store.write_each(step.window.begin, parts_.memory->image(step.slot, step.window.begin), bytes);
+  const Status status = parts_.store.write_each(step.window.begin, parts_.image(step), bytes);
   parts_.counters.file_ns += monotonic_ns() - start;
   if (!status.ok()) {
     result_.fail(step.window, status);
@@ -140,7 +139,7 @@ bool WriteCall::send_window() {
   if (!parts_.is_free(step) || !parts_.all_reached(&RankLine::done, step.number + 1)) return false;
   const uint64_t start = monotonic_ns();
   const std::vector<Interval>& bytes = covered(step, {}, false);
-  const auto message = pack(step.window, bytes, parts_.memory->image(step.slot, step.window.begin));
+  const auto message = pack(step.window, bytes, parts_.image(step));
   for (const Interval& interval : bytes) parts_.counters.metadata_bytes -= interval.bytes();
   parts_.counters.metadata_bytes += message.size();
   parts_.counters.message_bytes += message.size();
