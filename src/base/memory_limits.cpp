@@ -38,19 +38,27 @@ void add_unified(const ReadFile& read, const std::string& directory, std::vector
 }
 
 // Version 1. The own group tells the lowest limit of all groups above it, also of those that cannot be seen.
-// memory.memsw limits memory and swap together: to swap a page out does not help there.
-void add_memory(const ReadFile& read, const std::string& directory, bool own,
+// memory.memsw limits memory and swap together: to swap a page out does not help there. Returns false if the
+// own group tells that no group above it has a limit.
+bool add_memory(const ReadFile& read, const std::string& directory, bool own,
                 std::vector<MemoryLimit>& limits) {
-  uint64_t limit = read_limit(read, directory + "/memory.limit_in_bytes").value_or(UINT64_MAX);
-  uint64_t with_swap = read_limit(read, directory + "/memory.memsw.limit_in_bytes").value_or(UINT64_MAX);
-  if (!own && limit == UINT64_MAX && with_swap == UINT64_MAX) return;
-  const std::string stat = read(directory + "/memory.stat").value_or("");
-  const auto above = [&](std::string_view key) {
+  std::string stat = own ? read(directory + "/memory.stat").value_or("") : "";
+  const auto lowest = [&](std::string_view key) -> std::optional<uint64_t> {
     const auto value = cgroup_stat(stat, key);
-    return value ? cgroup_limit(std::to_string(*value)).value_or(UINT64_MAX) : UINT64_MAX;
+    return value ? std::optional(cgroup_limit(std::to_string(*value)).value_or(UINT64_MAX)) : std::nullopt;
   };
-  if (own) limit = std::min(limit, above("hierarchical_memory_limit"));
-  if (own) with_swap = std::min(with_swap, above("hierarchical_memsw_limit"));
+  const auto lowest_limit = lowest("hierarchical_memory_limit");
+  const auto lowest_with_swap = lowest("hierarchical_memsw_limit");
+  if (lowest_limit == UINT64_MAX && lowest_with_swap.value_or(UINT64_MAX) == UINT64_MAX) return false;
+
+  const auto limit_in = [&](const char* file) {
+    return read_limit(read, directory + file).value_or(UINT64_MAX);
+  };
+  const uint64_t limit = std::min(limit_in("/memory.limit_in_bytes"), lowest_limit.value_or(UINT64_MAX));
+  const uint64_t with_swap =
+      std::min(limit_in("/memory.memsw.limit_in_bytes"), lowest_with_swap.value_or(UINT64_MAX));
+  if (limit == UINT64_MAX && with_swap == UINT64_MAX) return true;
+  if (!own) stat = read(directory + "/memory.stat").value_or("");
   const uint64_t back = cgroup_reclaimable(stat, false);
   const auto add_one = [&](uint64_t of, const char* usage) {
     if (of == UINT64_MAX) return;
@@ -59,6 +67,7 @@ void add_memory(const ReadFile& read, const std::string& directory, bool own,
   };
   add_one(limit, "/memory.usage_in_bytes");
   add_one(with_swap, "/memory.memsw.usage_in_bytes");
+  return true;
 }
 
 // The value of a line of /proc/meminfo or /proc/self/status: "MemAvailable:   123 kB".
@@ -135,7 +144,10 @@ std::vector<MemoryLimit> memory_limits(const ReadFile& read) {
           read(directory + (mount.unified ? "/cgroup.controllers" : "/memory.usage_in_bytes")).has_value();
       if (own && !is_there && directory != mount.point) continue;  // the name is of another namespace
       found[mount.unified] = found[mount.unified] || is_there;
-      mount.unified ? add_unified(read, directory, limits) : add_memory(read, directory, own, limits);
+      if (mount.unified)
+        add_unified(read, directory, limits);
+      else if (!add_memory(read, directory, own, limits))
+        break;
     }
   }
   const std::string node = read("/proc/meminfo").value_or("");

@@ -146,6 +146,22 @@ TEST(MemoryLimits, OfGroupsThatCannotBeSeenTheOwnOneTells) {
   EXPECT_EQ(limits[0].left_bytes, 412 * kMiB);
 }
 
+TEST(MemoryLimits, IfNoGroupHasALimitThoseAboveAreNotRead) {
+  Files files{{"/proc/self/cgroup", "4:memory:/slurm/job\n"}, {"/proc/self/mountinfo", v1_mount("/", "/c")}};
+  add_v1(files, "/c/slurm/job", kNoLimit1, 100,
+         "hierarchical_memory_limit 9223372036854771712\nhierarchical_memsw_limit 9223372036854771712\n");
+  std::vector<std::string> asked;
+  const auto limits = memory_limits([&](const std::string& path) -> std::optional<std::string> {
+    asked.push_back(path);
+    const auto found = files.find(path);
+    return found == files.end() ? std::nullopt : std::optional(found->second);
+  });
+  EXPECT_TRUE(limits.empty());
+  EXPECT_EQ(asked, (std::vector<std::string>{"/proc/self/cgroup", "/proc/self/mountinfo",
+                                             "/c/slurm/job/memory.usage_in_bytes", "/c/slurm/job/memory.stat",
+                                             "/proc/meminfo"}));
+}
+
 TEST(MemoryLimits, OfMemoryAndSwapTogether) {
   Files files{{"/proc/self/cgroup", "4:memory:/j\n"}, {"/proc/self/mountinfo", v1_mount("/", "/c")}};
   add_v1(files, "/c/j", mib(400), 100);
