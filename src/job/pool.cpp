@@ -14,6 +14,7 @@ namespace pmio {
 constexpr size_t kLargestSegment = 64 << 20;
 constexpr size_t kFirstSegment = 1 << 20;
 constexpr size_t kSegmentUnit = 64 << 10;
+constexpr uint64_t kLittleShare = 32;       // of the capacity: one part of so many
 constexpr uint64_t kFewestOfHugePages = 8;  // segments; a log that holds fewer of them has small pages
 // Each segment that the writer takes wakes the thread that touches the next.
 constexpr uint32_t kAhead = 2;
@@ -49,12 +50,15 @@ SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes,
       first_bytes_(std::min(std::max(kFirstSegment, medium.huge_page_bytes()), segment_bytes_)),
       is_of_huge_pages_(medium.huge_page_bytes() != 0 && segment_bytes_ % medium.huge_page_bytes() == 0),
       limit_(static_cast<uint32_t>(
-          std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))) {}
+          std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))),
+      most_little_(first_bytes_ < segment_bytes_
+                       ? std::min<uint64_t>(capacity_bytes / kLittleShare / first_bytes_, kMaxSlots - limit_)
+                       : 0) {}
 
 // That there may be one more. The first one needs no more than what the medium itself leaves
 // (Medium::create): it is all that a rank needs to go on.
-Status SegmentPool::require_room_locked() {
-  if (with_memory_locked() >= limit_)
+Status SegmentPool::require_room_locked(bool little) {
+  if (!little && limited_locked() >= limit_)
     return Status(Code::no_space,
                   "all segments of the log are in use, by files that could not be written if they are "
                   "closed: 'pmio recover' can write those when the job has ended");
@@ -69,18 +73,21 @@ Status SegmentPool::require_room_locked() {
   return {Code::no_space, "the log may not grow: too little is left of a limit on the job's memory"};
 }
 
-Result<SegmentPool::Segment*> SegmentPool::create_locked() {
-  PMIO_TRY(require_room_locked());
+Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
+  const auto little_ones = static_cast<uint64_t>(
+      std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->little; }));
+  const bool first = segments_.empty();
+  const bool little = need == Need::little && !first && little_ones < most_little_;
+  PMIO_TRY(require_room_locked(little));
   auto segment = std::make_unique<Segment>();
+  segment->little = little;
   segment->slot = static_cast<uint32_t>(segments_.size());
-  // A rank that writes little needs no more, and to reserve a whole one takes milliseconds.
-  const size_t bytes = segments_.empty() ? first_bytes_ : segment_bytes_;
+  const size_t bytes = first || little ? first_bytes_ : segment_bytes_;
   auto region = medium_.create(segment_name(rank_, segment->slot), bytes);
   if (!region.ok()) {
     // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
     const Code code = region.status().code();
-    if ((code == Code::no_space || code == Code::quota) && with_memory_locked() > 0)
-      limit_ = with_memory_locked();
+    if ((code == Code::no_space || code == Code::quota) && limited_locked() > 0) limit_ = limited_locked();
     return region.status();
   }
   segment->region = std::move(region).value();
@@ -90,25 +97,25 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked() {
 }
 
 Result<SegmentPool::Segment*> SegmentPool::reserve_locked(Segment* segment) {
-  PMIO_TRY(require_room_locked());
+  PMIO_TRY(require_room_locked(segment->little));
   PMIO_TRY(medium_.reserve(segment_name(rank_, segment->slot)));
   segment->vacant = false;
   return segment;
 }
 
-Result<SegmentPool::Segment*> SegmentPool::acquire() {
+Result<SegmentPool::Segment*> SegmentPool::acquire(Need need) {
   const LockGuard lock(mutex_);
   Segment *found = nullptr, *vacant = nullptr;
   for (auto& segment : segments_) {
     if (segment->busy) continue;
     if (segment->vacant) {
-      vacant = segment.get();
+      if (vacant == nullptr || segment->little == (need == Need::little)) vacant = segment.get();
     } else if (found == nullptr || segment->touched.front() > found->touched.front()) {
       found = segment.get();
     }
   }
   if (found == nullptr) {
-    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked();
+    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked(need);
     if (!made.ok()) {
       const Status& reason = made.status();
       // A log that cannot grow is a full log: with what there is the writer goes on.
@@ -124,7 +131,7 @@ Result<SegmentPool::Segment*> SegmentPool::acquire() {
 Status SegmentPool::require_one() {
   const LockGuard lock(mutex_);
   if (with_memory_locked() > 0) return {};
-  auto created = create_locked();
+  auto created = create_locked(Need::whole);
   return created.ok() ? Status() : created.status();
 }
 
@@ -160,6 +167,12 @@ bool SegmentPool::await_release(uint64_t seen) {
   return true;
 }
 
+size_t SegmentPool::bytes_of(uint32_t slot) const {
+  const LockGuard lock(mutex_);
+  PMIO_ASSERT(slot < segments_.size());
+  return segments_[slot]->region->size_bytes();
+}
+
 uint32_t SegmentPool::free() const {
   const LockGuard lock(mutex_);
   return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
@@ -178,13 +191,19 @@ uint64_t SegmentPool::warm_bytes() const {
       partly = std::max<uint64_t>(partly, segment->touched.front());
   }
   const bool may_grow = is_of_huge_pages_ && monotonic_ns() >= look_again_ns_;
-  const uint64_t more = limit() - std::min(limit(), with_memory_locked());
+  const uint64_t more = limit() - std::min(limit(), limited_locked());
   return whole + partly + (may_grow ? more * segment_bytes_ : 0);
 }
 
 uint32_t SegmentPool::with_memory_locked() const {
   return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(),
                                              [](const auto& segment) { return !segment->vacant; }));
+}
+
+uint32_t SegmentPool::limited_locked() const {
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
+    return !segment->vacant && !segment->little;
+  }));
 }
 
 uint32_t SegmentPool::usable_locked() const {
@@ -204,15 +223,15 @@ uint32_t SegmentPool::in_use() const {
       std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
 }
 
-uint32_t SegmentPool::whole_in_use() const {
-  const LockGuard lock(mutex_);
-  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [this](const auto& segment) {
-    return segment->busy && is_whole(*segment);
-  }));
-}
-
 uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
-  return whole_in_use() > without_data + 1 ? kAhead : 0;
+  const LockGuard lock(mutex_);
+  uint32_t whole = 0, little = 0;
+  for (const auto& segment : segments_) {
+    if (!segment->busy) continue;
+    whole += is_whole(*segment) ? 1 : 0;
+    little += segment->little ? 1 : 0;
+  }
+  return whole > without_data - std::min(without_data, little) + 1 ? kAhead : 0;
 }
 
 uint32_t SegmentPool::wanted_at_first() const {
@@ -248,7 +267,7 @@ SegmentPool::Segment* SegmentPool::take_cold(uint32_t ahead) {
   }
   if (ready >= ahead) return nullptr;
   if (cold == nullptr) {
-    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked();
+    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked(Need::whole);
     if (!made.ok()) return nullptr;
     cold = *made;
   }

@@ -36,12 +36,16 @@ class SegmentPool {
     TouchedPages touched;  // of what is not busy
     bool vacant = false;   // its memory has been given back
     bool busy = false;
-    bool kept = false;  // busy for ever
+    bool kept = false;    // busy for ever
+    bool little = false;  // smaller than the others, and beside the limit
   };
+  // What a segment is for. To reserve a whole one takes milliseconds, and a file may never fill it.
+  enum class Need { whole, little };
 
-  // A free segment. no_space: all are in use, or the medium is full (then the pool shrinks to what it has).
-  // Or another one would bring the job near to a limit of its memory.
-  Result<Segment*> acquire();
+  // A free segment. If there is none, little has a small one made, as long as all of these together take no
+  // more than a 32nd of the capacity. no_space: all are in use, or the medium is full (then the pool shrinks
+  // to what it has). Or another one would bring the job near to a limit of its memory.
+  Result<Segment*> acquire(Need need = Need::whole);
   void release(Segment* segment);
   // The segment of a file that could not be drained: it stays on the medium, and is never free again.
   void keep(Segment* segment);
@@ -71,7 +75,8 @@ class SegmentPool {
   // Since the last call a segment was wanted that would have brought the job near to a limit of its memory.
   bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
 
-  size_t segment_bytes() const { return segment_bytes_; }  // but of the first one, which may be smaller
+  size_t segment_bytes() const { return segment_bytes_; }  // but of the first and the little ones
+  size_t bytes_of(uint32_t slot) const;                    // of a segment that was acquired
   uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint32_t in_use() const;
   uint32_t free() const;  // that have memory
@@ -92,19 +97,19 @@ class SegmentPool {
                                      uint64_t huge_page_bytes = 0);
 
  private:
-  Status require_room_locked() PMIO_REQUIRES(mutex_);
-  Result<Segment*> create_locked() PMIO_REQUIRES(mutex_);
+  Status require_room_locked(bool little) PMIO_REQUIRES(mutex_);
+  Result<Segment*> create_locked(Need need) PMIO_REQUIRES(mutex_);
   Result<Segment*> reserve_locked(Segment* segment) PMIO_REQUIRES(mutex_);
   Segment* take_cold(uint32_t ahead);
   uint32_t with_memory_locked() const PMIO_REQUIRES(mutex_);
-  uint32_t usable_locked() const PMIO_REQUIRES(mutex_);  // of them those that are not kept
+  uint32_t limited_locked() const PMIO_REQUIRES(mutex_);  // of them those that the limit is for
+  uint32_t usable_locked() const PMIO_REQUIRES(mutex_);   // of them those that are not kept
   bool is_whole(const Segment& segment) const { return segment.region->size_bytes() == segment_bytes_; }
-  uint32_t whole_in_use() const;
   void release_locked(Segment* segment) PMIO_REQUIRES(mutex_);
   Medium& medium_;
   const uint32_t rank_;
   const size_t segment_bytes_;
-  const size_t first_bytes_;  // of the first one
+  const size_t first_bytes_;  // of the first one, and of little ones
   const bool is_of_huge_pages_;
   mutable Mutex mutex_;
   Condition released_;
@@ -112,6 +117,7 @@ class SegmentPool {
   uint64_t look_again_ns_ PMIO_GUARDED_BY(mutex_) = 0;  // until then there is no room
   uint64_t releases_ PMIO_GUARDED_BY(mutex_) = 0;
   std::atomic<uint32_t> limit_;  // changed under mutex_
+  const uint64_t most_little_;   // no slots are left for more than the limit, if that is the largest
   std::vector<std::unique_ptr<Segment>> segments_ PMIO_GUARDED_BY(mutex_);
 };
 

@@ -37,7 +37,7 @@ bool Appender::attach_for_table() {
   PMIO_ASSERT(!open_);
   const std::optional<uint32_t> cell = free_cell();
   if (!cell || file_.job->member->is_past_log()) return false;
-  auto segment = file_.job->acquire_segment();
+  auto segment = file_.job->acquire_segment(SegmentPool::Need::little);
   if (!segment.ok() || !attach(*segment, *cell).ok()) return false;
   table_cell_.store(owned_.back().cell, std::memory_order_relaxed);
   return true;

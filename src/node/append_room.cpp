@@ -50,7 +50,8 @@ Result<bool> Appender::find_segment(Patience patience) {
       const uint64_t releases = job.member->pool().releases();
       Status full;
       if (cell) {
-        auto acquired = job.acquire_segment();
+        auto acquired =
+            job.acquire_segment(owned_.empty() ? SegmentPool::Need::little : SegmentPool::Need::whole);
         if (acquired.ok()) {
           segment = *acquired;
           continue;
@@ -191,16 +192,18 @@ void Appender::detach(size_t position) {
   file_.job->member->pool().release(gone.segment);
 }
 
-uint32_t Appender::undrained_segments() const {
+uint64_t Appender::undrained_bytes() const {
   const RankCell& cell = *file_.cell;
-  uint32_t segments = 0;
+  const SegmentPool& pool = file_.job->member->pool();
+  uint64_t bytes = 0;
   for (uint32_t i = 0; i < cell.cells.load(std::memory_order_acquire); i++) {
     const SegmentCell& shared = cell.segments[i];
     if (shared.salt.load(std::memory_order_acquire) == 0) continue;
     const auto drained = shared.drained.load(std::memory_order_relaxed);
-    segments += drained == 0 || drained < shared.published.load(std::memory_order_relaxed);
+    if (drained == 0 || drained < shared.published.load(std::memory_order_relaxed))
+      bytes += pool.bytes_of(shared.slot.load(std::memory_order_relaxed));
   }
-  return segments;
+  return bytes;
 }
 
 bool Appender::owns_undrained() const {

@@ -258,10 +258,11 @@ uint32_t FileTable::resting_segments() {
 void FileTable::note_fill() {
   Counters& counters = job_.member->counters();
   const SegmentPool& pool = job_.member->pool();
-  uint64_t segments = 0;
-  for (const auto& file : open_files()) segments += file->parts().appender.undrained_segments();
-  raise_to(counters.log_peak_bytes, segments * pool.segment_bytes());
-  raise_to(counters.log_capacity_bytes, uint64_t{pool.limit()} * pool.segment_bytes());
+  uint64_t bytes = 0;
+  for (const auto& file : open_files()) bytes += file->parts().appender.undrained_bytes();
+  const uint64_t capacity = uint64_t{pool.limit()} * pool.segment_bytes();
+  raise_to(counters.log_peak_bytes, std::min(bytes, capacity));  // small segments are beside it
+  raise_to(counters.log_capacity_bytes, capacity);
 }
 
 // Without the lock: no other thread is left that uses the table, and a file that goes may ask it.

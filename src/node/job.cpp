@@ -26,10 +26,10 @@ Job::Impl::~Impl() {
   pulse.reset();
 }
 
-Result<SegmentPool::Segment*> Job::Impl::acquire_segment() {
+Result<SegmentPool::Segment*> Job::Impl::acquire_segment(SegmentPool::Need need) {
   // One that has been touched, of a file that rests, rather than a new one.
   if (member->pool().free() == 0) (void)files.recycle_resting();
-  return member->pool().acquire();
+  return member->pool().acquire(need);
 }
 
 // If there can be no more threads, a file is drained when the log is full, and at syncs and closes.

@@ -33,7 +33,7 @@ struct Job::Impl {
   std::unique_ptr<CatchUp> catch_up;       // since the first file that lags
   std::unique_ptr<Pulse> pulse;            // since the first file of several nodes
 
-  Result<SegmentPool::Segment*> acquire_segment();
+  Result<SegmentPool::Segment*> acquire_segment(SegmentPool::Need need);
   // All under the file table's mutex.
   void start_background();
   void start_catch_up();

@@ -92,6 +92,33 @@ TEST(NodePool, NothingIsMadeReadyForManyFilesOfOneSegment) {
   for (const auto& file : files) EXPECT_TRUE(file->closing().release().ok());
 }
 
+// A whole one takes milliseconds, and its memory.
+TEST(NodePool, FilesBeginWithSmallSegmentsBesideTheLimit) {
+  constexpr uint64_t kCapacityOfAll = uint64_t{256} << 20;
+  const Scratch scratch;
+  auto medium = open_medium(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  SegmentPool pool(**medium, 0, kCapacityOfAll);
+  uint64_t small = 0;
+  std::vector<SegmentPool::Segment*> little;
+  for (;;) {
+    auto segment = pool.acquire(SegmentPool::Need::little);
+    ASSERT_TRUE(segment.ok());
+    little.push_back(*segment);
+    if ((*segment)->region->size_bytes() == pool.segment_bytes()) break;
+    small += (*segment)->region->size_bytes();
+  }
+  // The first one is the smallest log.
+  EXPECT_EQ(small, kCapacityOfAll / 32 + little.front()->region->size_bytes());
+  // They take nothing away from who writes much.
+  uint32_t whole = 1;
+  while (pool.acquire().ok()) whole++;
+  EXPECT_EQ(whole + 1, pool.limit());
+  // One that is free is for anybody.
+  pool.release(little[1]);
+  EXPECT_EQ(*pool.acquire(), little[1]);
+}
+
 TEST(NodePool, OnlyKeptSegmentsEndTheWait) {
   const Scratch scratch;
   auto medium = open_medium(scratch.log_, Durability::none);
