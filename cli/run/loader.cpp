@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 
 namespace pmio::cli {
 namespace {
@@ -41,6 +43,34 @@ std::string interpreter_of_elf(int fd, const Elf64_Ehdr& header) {
     return path;
   }
   return {};
+}
+
+// A part of a file as values of one type; fewer, or none, if the file ends before.
+template <typename T>
+std::vector<T> values_at(int fd, uint64_t offset, uint64_t bytes) {
+  struct stat facts {};
+  if (fstat(fd, &facts) != 0) return {};
+  const auto size = static_cast<uint64_t>(facts.st_size);
+  if (offset >= size) return {};
+  std::vector<T> values(std::min(bytes, size - offset) / sizeof(T));
+  const size_t wanted = values.size() * sizeof(T);
+  for (size_t done = 0; done < wanted;) {
+    const ssize_t got = pread(fd, reinterpret_cast<char*>(values.data()) + done, wanted - done,
+                              static_cast<off_t>(offset + done));
+    if (got <= 0) return {};
+    done += static_cast<size_t>(got);
+  }
+  return values;
+}
+
+bool defines(int fd, const Elf64_Shdr& symbols, const Elf64_Shdr& names, std::string_view name) {
+  std::vector<char> text = values_at<char>(fd, names.sh_offset, names.sh_size);
+  text.push_back('\0');
+  const auto all = values_at<Elf64_Sym>(fd, symbols.sh_offset, symbols.sh_size);
+  return std::any_of(all.begin(), all.end(), [&](const Elf64_Sym& symbol) {
+    return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+           symbol.st_name < text.size() && name == &text[symbol.st_name];
+  });
 }
 
 // Runs argv and gives what it wrote to standard output; its standard error is dropped.
@@ -127,6 +157,19 @@ Result<ProgramFacts> program_facts(const std::string& path) {
   facts.loader = interpreter_of_elf(file.fd, header);
   facts.kind = facts.loader.empty() ? ProgramKind::fixed : ProgramKind::dynamic;
   return facts;
+}
+
+bool contains_mpi(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0) return false;
+  const auto headers = values_at<Elf64_Ehdr>(file.fd, 0, sizeof(Elf64_Ehdr));
+  if (headers.empty() || headers.front().e_shentsize != sizeof(Elf64_Shdr)) return false;
+  const auto sections = values_at<Elf64_Shdr>(file.fd, headers.front().e_shoff,
+                                              headers.front().e_shnum * uint64_t{sizeof(Elf64_Shdr)});
+  return std::any_of(sections.begin(), sections.end(), [&](const Elf64_Shdr& section) {
+    return section.sh_type == SHT_SYMTAB && section.sh_link < sections.size() &&
+           defines(file.fd, section, sections[section.sh_link], "PMPI_Init");
+  });
 }
 
 Result<std::vector<LoadedLibrary>> loaded_libraries(const std::string& path, const std::string& loader) {

@@ -65,6 +65,11 @@ Prospects look_at_program(const std::vector<Runtime>& runtimes, const std::strin
   if (const auto mpi = find_mpi(*libraries)) {
     prospects.mpi = mpi->path;
     prospects.obstacle = fits(runtimes, *mpi);
+  } else if (contains_mpi(linked)) {
+    prospects.obstacle = Status(Code::unsupported,
+                                linked +
+                                    " has its MPI library linked into it, and nothing can be preloaded into "
+                                    "that: link libmpi dynamically");
   }
   prospects.libraries = std::move(*libraries);
   return prospects;

@@ -140,7 +140,9 @@ def check_model(command):
 def check_run(command):
     """What is wrong is reported before the program starts, with an exit status of its own."""
     (command.scratch / "static.c").write_text("int main(void) { return 7; }\n")
-    subprocess.run(["cc", "-static", "static.c", "-o", "static"], cwd=command.scratch, check=True)
+    (command.scratch / "within.c").write_text("int PMPI_Init(void) { return 0; }\nint main(void) { return 7; }\n")
+    for made, *words in (("static", "-static", "static.c"), ("within", "within.c"), ("bare", "-s", "within.c")):
+        subprocess.run(["cc", *words, "-o", made], cwd=command.scratch, check=True)
     program = ("--", "sh", "-c", "echo ran; exit 7")
     for code, said, words, settings in (
         (7, "", program, {}),
@@ -155,6 +157,9 @@ def check_run(command):
         (2, "built were", ("--mpi", "none-1", *program), {}),
         (125, "statically linked", ("--", "./static"), {}),
         (7, "statically linked", ("--or-plain", "--", "./static"), {}),
+        (125, "linked into it", ("--", "./within"), {}),
+        (7, "linked into it", ("--or-plain", "--", "./within"), {}),
+        (7, "", ("--", "./bare"), {}),  # a stripped program tells nothing
         (126, "permission denied", ("--", "./static.c"), {}),
         (127, "not found", ("--", "./gone"), {}),
         (2, "launcher", ("--", "flux", "run"), {}),
@@ -166,7 +171,7 @@ def check_run(command):
             settings,
             done,
         )
-        assert ran == (code == 7 and words[-1] != "./static"), (words, settings, done)
+        assert ran == (code == 7 and words[-len(program) :] == program), (words, settings, done)
     for words, settings in (
         (program, {"PMIO_LOGSIZE": "1G"}),
         (("--", "flux", "run"), {}),
