@@ -62,6 +62,8 @@ bool is_local(std::string_view file_system) {
   return std::find(kKnown.begin(), kKnown.end(), file_system) != kKnown.end();
 }
 
+bool is_memory(std::string_view file_system) { return file_system == "tmpfs" || file_system == "ramfs"; }
+
 bool tells_of_writes(std::string_view file_system) {
   // Ceph's servers call back what a client knows of a file's times before they answer another client.
   return is_local(file_system) || file_system == "ceph" || file_system == "fuse.ceph-fuse";

@@ -25,6 +25,9 @@ std::string file_system_at(const std::string& path, uint64_t device);
 // Whether the file system is of this node alone, and keeps nothing back until a close.
 bool is_local(std::string_view file_system);
 
+// Whether its files are memory themselves.
+bool is_memory(std::string_view file_system);
+
 // Whether another node reads what one node has written to a file and sent on by fdatasync(2), and whether
 // fcntl(2) locks hold on all nodes. It goes by what is known of the file system in its usual configuration.
 bool shows_other_nodes(std::string_view file_system);

@@ -32,6 +32,8 @@ struct DirectFrom {
 };
 // Measured: docs/decisions/0025-large-pieces.md.
 constexpr DirectFrom kDirectFrom{32 << 10, 8 << 10};
+// The same of a file that is memory itself: what the log takes is touched, and cleared, twice.
+constexpr DirectFrom kDirectFromInMemory{32 << 10, 2 << 10};
 // The same of a file that nobody waits for when it is closed: what a warm log takes costs the program less.
 constexpr DirectFrom kDirectFromInBackground{UINT64_MAX, 32 << 10};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file_system.h"
 #include "drain/blocks.h"
 #include "node/job_impl.h"
 
@@ -22,7 +23,8 @@ class LargeWrite {
 }  // namespace
 
 void LargePieces::set(const DirectFrom& from) {
-  const DirectFrom allowed = file_.job->member->outlives_node() ? DirectFrom{} : from;
+  DirectFrom allowed = file_.job->member->outlives_node() ? DirectFrom{} : from;
+  if (allowed == kDirectFrom && is_memory(file_.target->file_system())) allowed = kDirectFromInMemory;
   from_warm_.store(allowed.warm, std::memory_order_relaxed);
   from_cold_.store(allowed.cold, std::memory_order_relaxed);
   least_bytes_.store(std::min(allowed.warm, allowed.cold), std::memory_order_relaxed);

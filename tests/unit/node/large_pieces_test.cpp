@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "base/file_system.h"
 #include "node/control.h"
 #include "node/file_parts.h"
 #include "node/job_impl.h"
@@ -304,6 +305,22 @@ TEST_F(WithLargePieces, GoToAColdLogOfHugePagesIfTheyAreNotSoLarge) {
   EXPECT_EQ(straight(), 0u);
   write(2 * kLarge, kLarge, 'L');
   EXPECT_EQ(straight(), kLarge);
+  expect_read();
+  expect_file();
+}
+
+// A file on tmpfs is memory itself. With a cold log twice as much of that is touched.
+TEST_F(WithLargePieces, AreSmallerOnesIfTheFileIsMemory) {
+  const Scratch memory;
+  path = memory.log_ + "/data";
+  std::ofstream(path).flush();
+  all = open_all(scratch, path, 1, 16 << 20, false, nullptr, kDirectFrom);
+  if (!is_memory(file().parts().shared.target->file_system()) || all[0].job->medium().huge_page_bytes() != 0)
+    GTEST_SKIP() << "the log is not on a tmpfs with small pages";
+  write(0, 4000, 'm');
+  EXPECT_EQ(straight(), 4000u);
+  write(5000, 1000, 's');
+  EXPECT_EQ(straight(), 4000u);
   expect_read();
   expect_file();
 }
