@@ -243,7 +243,8 @@ static std::vector<HintPair> in_environment() {
   constexpr std::string_view kOwn = "PMIO_";
   std::vector<HintPair> pairs;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++) {
-    if (std::strncmp(*variable, kOwn.data(), kOwn.size()) != 0) continue;
+    // Each open comes here, and hardly a name begins alike.
+    if ((*variable)[0] != kOwn[0] || std::strncmp(*variable, kOwn.data(), kOwn.size()) != 0) continue;
     std::string_view value = *variable;
     const std::string_view name = take_until(value, '=');
     const auto* key = std::find_if(kKeys.begin(), kKeys.end(),
