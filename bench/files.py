@@ -26,7 +26,8 @@ WAITING = {"sched_yield", "poll", "ppoll", "epoll_wait", "epoll_pwait", "futex",
            "select", "restart_syscall"}  # fmt: skip
 # A call that only waits does not stop the process. Files are shown by their names.
 STRACE = ("strace", "--seccomp-bpf", "-f", "-ff", "-y", "-e", "trace=!" + ",".join(sorted(WAITING)))
-# What pmio's thread reads every 0.3 s, however long a file takes: the limits of memory.
+# The limits of memory. pmio's thread reads them several times a second, however long a file takes. They are read
+# for a new segment, too, which is not counted either.
 BY_THE_CLOCK = ("/sys/fs/cgroup/", "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/meminfo")
 
 

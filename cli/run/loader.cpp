@@ -45,13 +45,15 @@ std::string interpreter_of_elf(int fd, const Elf64_Ehdr& header) {
   return {};
 }
 
-// A part of a file as values of one type; fewer, or none, if the file ends before.
+constexpr uint64_t kMostRead = uint64_t{1} << 30;  // of one table
+
+// A part of a file as values of one type; fewer, or none, if the file ends before or the part is too large.
 template <typename T>
 std::vector<T> values_at(int fd, uint64_t offset, uint64_t bytes) {
   struct stat facts {};
   if (fstat(fd, &facts) != 0) return {};
   const auto size = static_cast<uint64_t>(facts.st_size);
-  if (offset >= size) return {};
+  if (offset >= size || bytes > kMostRead) return {};
   std::vector<T> values(std::min(bytes, size - offset) / sizeof(T));
   const size_t wanted = values.size() * sizeof(T);
   for (size_t done = 0; done < wanted;) {
@@ -168,7 +170,7 @@ bool contains_mpi(const std::string& path) {
                                               headers.front().e_shnum * uint64_t{sizeof(Elf64_Shdr)});
   return std::any_of(sections.begin(), sections.end(), [&](const Elf64_Shdr& section) {
     return section.sh_type == SHT_SYMTAB && section.sh_link < sections.size() &&
-           defines(file.fd, section, sections[section.sh_link], "PMPI_Init");
+           defines(file.fd, section, sections[section.sh_link], "PMPI_File_open");
   });
 }
 

@@ -21,8 +21,8 @@ struct ProgramFacts {
 // Reads the beginning of a file. io or access: it cannot be read; an execute-only program is `other` to us.
 Result<ProgramFacts> program_facts(const std::string& path);
 
-// Whether a program has an MPI library in itself, from a static one: it defines PMPI_Init. Its symbols tell,
-// and a stripped program has none.
+// Whether a program has an MPI library in itself, from a static one: it defines PMPI_File_open. Its symbols
+// tell, and a stripped program has none.
 bool contains_mpi(const std::string& path);
 
 struct LoadedLibrary {

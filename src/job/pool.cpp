@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "base/clock.h"
 #include "log/format.h"
@@ -57,7 +58,7 @@ SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes,
 
 // That there may be one more. The first one needs no more than what the medium itself leaves
 // (Medium::create): it is all that a rank needs to go on.
-Status SegmentPool::require_room_locked(bool little) {
+Status SegmentPool::require_room_locked(uint64_t bytes, bool little) {
   if (!little && limited_locked() >= limit_)
     return Status(Code::no_space,
                   "all segments of the log are in use, by files that could not be written if they are "
@@ -66,23 +67,27 @@ Status SegmentPool::require_room_locked(bool little) {
   const uint64_t now = monotonic_ns();
   if (now >= look_again_ns_) {
     const std::vector<MemoryLimit> limits = medium_.limits();
-    if (room_bytes(limits, Keep::all) >= segment_bytes_) return {};
+    if (room_bytes(limits, Keep::all) >= bytes) return {};
     look_again_ns_ = now + kLookAgainNs;
   }
   lacked_room_.store(true, std::memory_order_relaxed);
   return {Code::no_space, "the log may not grow: too little is left of a limit on the job's memory"};
 }
 
-Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
+// The first segment of all is small, too, and within the limit: it is the smallest log.
+bool SegmentPool::may_make_little_locked() const {
   const auto little_ones = static_cast<uint64_t>(
       std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->little; }));
-  const bool first = segments_.empty();
-  const bool little = need == Need::little && !first && little_ones < most_little_;
-  PMIO_TRY(require_room_locked(little));
+  return !segments_.empty() && little_ones < most_little_;
+}
+
+Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
+  const bool little = need == Need::little && may_make_little_locked();
+  const size_t bytes = segments_.empty() || little ? first_bytes_ : segment_bytes_;
+  PMIO_TRY(require_room_locked(bytes, little));
   auto segment = std::make_unique<Segment>();
   segment->little = little;
   segment->slot = static_cast<uint32_t>(segments_.size());
-  const size_t bytes = first || little ? first_bytes_ : segment_bytes_;
   auto region = medium_.create(segment_name(rank_, segment->slot), bytes);
   if (!region.ok()) {
     // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
@@ -92,12 +97,13 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
   }
   segment->region = std::move(region).value();
   segment->touched = TouchedPages(bytes);
+  bytes_[segment->slot].store(bytes, std::memory_order_relaxed);
   segments_.push_back(std::move(segment));
   return segments_.back().get();
 }
 
 Result<SegmentPool::Segment*> SegmentPool::reserve_locked(Segment* segment) {
-  PMIO_TRY(require_room_locked(segment->little));
+  PMIO_TRY(require_room_locked(segment->region->size_bytes(), segment->little));
   PMIO_TRY(medium_.reserve(segment_name(rank_, segment->slot)));
   segment->vacant = false;
   return segment;
@@ -106,16 +112,22 @@ Result<SegmentPool::Segment*> SegmentPool::reserve_locked(Segment* segment) {
 Result<SegmentPool::Segment*> SegmentPool::acquire(Need need) {
   const LockGuard lock(mutex_);
   Segment *found = nullptr, *vacant = nullptr;
+  const auto fits = [need](const Segment& segment) { return segment.little == (need == Need::little); };
+  const auto suits = [fits](const Segment& segment) {
+    return std::pair(fits(segment), segment.touched.front());
+  };
   for (auto& segment : segments_) {
     if (segment->busy) continue;
     if (segment->vacant) {
-      if (vacant == nullptr || segment->little == (need == Need::little)) vacant = segment.get();
-    } else if (found == nullptr || segment->touched.front() > found->touched.front()) {
+      if (vacant == nullptr || fits(*segment)) vacant = segment.get();
+    } else if (found == nullptr || suits(*segment) > suits(*found)) {
       found = segment.get();
     }
   }
   if (found == nullptr) {
-    auto made = vacant != nullptr ? reserve_locked(vacant) : create_locked(need);
+    const bool makes_little = need == Need::little && may_make_little_locked();
+    auto made =
+        vacant != nullptr && (fits(*vacant) || !makes_little) ? reserve_locked(vacant) : create_locked(need);
     if (!made.ok()) {
       const Status& reason = made.status();
       // A log that cannot grow is a full log: with what there is the writer goes on.
@@ -165,12 +177,6 @@ bool SegmentPool::await_release(uint64_t seen) {
   if (releases_ == seen && all_kept) return false;
   released_.wait_for(lock, kMoment, [&]() PMIO_REQUIRES(mutex_) { return releases_ != seen; });
   return true;
-}
-
-size_t SegmentPool::bytes_of(uint32_t slot) const {
-  const LockGuard lock(mutex_);
-  PMIO_ASSERT(slot < segments_.size());
-  return segments_[slot]->region->size_bytes();
 }
 
 uint32_t SegmentPool::free() const {
@@ -223,6 +229,13 @@ uint32_t SegmentPool::in_use() const {
       std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
 }
 
+uint32_t SegmentPool::limited_in_use() const {
+  const LockGuard lock(mutex_);
+  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
+    return segment->busy && !segment->little;
+  }));
+}
+
 uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
   const LockGuard lock(mutex_);
   uint32_t whole = 0, little = 0;
@@ -256,7 +269,7 @@ SegmentPool::Segment* SegmentPool::take_cold(uint32_t ahead) {
   uint32_t ready = 0;
   Segment *cold = nullptr, *vacant = nullptr;
   for (auto& segment : segments_) {
-    if (segment->busy) continue;
+    if (segment->busy || segment->little) continue;
     if (segment->vacant) {
       vacant = segment.get();
     } else if (segment->touched.all()) {

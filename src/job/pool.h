@@ -5,6 +5,7 @@
 // Threads: any. Nothing is shared with other processes; they map a segment by its name.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -26,8 +27,8 @@ constexpr uint32_t kMaxSlots = 4 * kMaxSegments;  // of one rank
 
 class SegmentPool {
  public:
-  // capacity_bytes of segments at most, and kMaxSlots of them (64 GiB); created when first needed. None is
-  // larger than largest_bytes, where that is enough for one.
+  // capacity_bytes of segments at most, and kMaxSlots of them (64 GiB); created when first needed. Little
+  // ones come on top. None is larger than largest_bytes, where that is enough for one.
   SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes, uint64_t largest_bytes = UINT64_MAX);
 
   struct Segment {
@@ -42,9 +43,10 @@ class SegmentPool {
   // What a segment is for. To reserve a whole one takes milliseconds, and a file may never fill it.
   enum class Need { whole, little };
 
-  // A free segment. If there is none, little has a small one made, as long as all of these together take no
-  // more than a 32nd of the capacity. no_space: all are in use, or the medium is full (then the pool shrinks
-  // to what it has). Or another one would bring the job near to a limit of its memory.
+  // A free segment, if possible of that kind. If there is none, little has a small one made, as long as all
+  // of these together take no more than a 32nd of the capacity. no_space: all are in use, or the medium is
+  // full (then the pool shrinks to what it has). Or another one would bring the job near to a limit of its
+  // memory.
   Result<Segment*> acquire(Need need = Need::whole);
   void release(Segment* segment);
   // The segment of a file that could not be drained: it stays on the medium, and is never free again.
@@ -76,10 +78,14 @@ class SegmentPool {
   bool has_lacked_room() { return lacked_room_.exchange(false, std::memory_order_relaxed); }
 
   size_t segment_bytes() const { return segment_bytes_; }  // but of the first and the little ones
-  size_t bytes_of(uint32_t slot) const;                    // of a segment that was acquired
+  // Of a segment that was acquired. Waits for nobody.
+  uint64_t bytes_of(uint32_t slot) const {
+    return slot < kMaxSlots ? bytes_[slot].load(std::memory_order_relaxed) : 0;
+  }
   uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint32_t in_use() const;
-  uint32_t free() const;  // that have memory
+  uint32_t limited_in_use() const;  // without the little ones
+  uint32_t free() const;            // that have memory
   uint32_t with_memory() const;
   // How many whole segments to have ready. There are none before one is full, so that a small program touches
   // little. without_data: so many of those in use hold none.
@@ -97,13 +103,14 @@ class SegmentPool {
                                      uint64_t huge_page_bytes = 0);
 
  private:
-  Status require_room_locked(bool little) PMIO_REQUIRES(mutex_);
+  Status require_room_locked(uint64_t bytes, bool little) PMIO_REQUIRES(mutex_);
+  bool may_make_little_locked() const PMIO_REQUIRES(mutex_);
   Result<Segment*> create_locked(Need need) PMIO_REQUIRES(mutex_);
   Result<Segment*> reserve_locked(Segment* segment) PMIO_REQUIRES(mutex_);
   Segment* take_cold(uint32_t ahead);
   uint32_t with_memory_locked() const PMIO_REQUIRES(mutex_);
-  uint32_t limited_locked() const PMIO_REQUIRES(mutex_);  // of them those that the limit is for
-  uint32_t usable_locked() const PMIO_REQUIRES(mutex_);   // of them those that are not kept
+  uint32_t limited_locked() const PMIO_REQUIRES(mutex_);  // with memory, and not little
+  uint32_t usable_locked() const PMIO_REQUIRES(mutex_);   // with memory, and not kept
   bool is_whole(const Segment& segment) const { return segment.region->size_bytes() == segment_bytes_; }
   void release_locked(Segment* segment) PMIO_REQUIRES(mutex_);
   Medium& medium_;
@@ -119,6 +126,7 @@ class SegmentPool {
   std::atomic<uint32_t> limit_;  // changed under mutex_
   const uint64_t most_little_;   // no slots are left for more than the limit, if that is the largest
   std::vector<std::unique_ptr<Segment>> segments_ PMIO_GUARDED_BY(mutex_);
+  std::array<std::atomic<uint64_t>, kMaxSlots> bytes_{};  // of segments; set before they are first acquired
 };
 
 }  // namespace pmio

@@ -192,7 +192,7 @@ void Appender::detach(size_t position) {
   file_.job->member->pool().release(gone.segment);
 }
 
-uint64_t Appender::undrained_bytes() const {
+uint64_t Appender::undrained_segment_bytes() const {
   const RankCell& cell = *file_.cell;
   const SegmentPool& pool = file_.job->member->pool();
   uint64_t bytes = 0;

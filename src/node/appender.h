@@ -110,7 +110,7 @@ class Appender {
   // The log is lost: what others may not be able to map any more is copied to where they can.
   void give_up();
   bool has_given_up() const { return has_given_up_.load(std::memory_order_acquire); }
-  uint64_t undrained_bytes() const;  // of whole segments, one that is empty yet among them
+  uint64_t undrained_segment_bytes() const;  // of segments as such, one that is empty yet among them
   // Whether the last segment was taken for a call without data, and holds none yet.
   bool has_table_only() const;
   // Who holds `mutex`, and may wait.

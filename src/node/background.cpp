@@ -97,7 +97,7 @@ void Background::look() {
   while (job_.member->pool().free() < ahead && job_.files.recycle_resting()) {
   }
   job_.member->pool().prefault(ahead, [this] { return !wake_up_.is_due() && has_idle_processor(); });
-  const uint32_t used = job_.member->pool().in_use(), resting = job_.files.resting_segments();
+  const uint32_t used = job_.member->pool().limited_in_use(), resting = job_.files.resting_segments();
   const bool filling = is_short || is_lost || job_.member->pool().has_lacked_room() ||
                        (used - std::min(used, resting)) * 2 > job_.member->pool().limit();
   for (const auto& known : files) {

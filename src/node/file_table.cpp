@@ -259,7 +259,7 @@ void FileTable::note_fill() {
   Counters& counters = job_.member->counters();
   const SegmentPool& pool = job_.member->pool();
   uint64_t bytes = 0;
-  for (const auto& file : open_files()) bytes += file->parts().appender.undrained_bytes();
+  for (const auto& file : open_files()) bytes += file->parts().appender.undrained_segment_bytes();
   const uint64_t capacity = uint64_t{pool.limit()} * pool.segment_bytes();
   raise_to(counters.log_peak_bytes, std::min(bytes, capacity));  // small segments are beside it
   raise_to(counters.log_capacity_bytes, capacity);

@@ -140,7 +140,7 @@ def check_model(command):
 def check_run(command):
     """What is wrong is reported before the program starts, with an exit status of its own."""
     (command.scratch / "static.c").write_text("int main(void) { return 7; }\n")
-    (command.scratch / "within.c").write_text("int PMPI_Init(void) { return 0; }\nint main(void) { return 7; }\n")
+    (command.scratch / "within.c").write_text("int PMPI_File_open(void) { return 0; }\nint main(void) { return 7; }\n")
     for made, *words in (("static", "-static", "static.c"), ("within", "within.c"), ("bare", "-s", "within.c")):
         subprocess.run(["cc", *words, "-o", made], cwd=command.scratch, check=True)
     program = ("--", "sh", "-c", "echo ran; exit 7")
