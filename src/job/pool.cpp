@@ -85,6 +85,8 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
   const bool little = need == Need::little && may_make_little_locked();
   const size_t bytes = segments_.empty() || little ? first_bytes_ : segment_bytes_;
   PMIO_TRY(require_room_locked(bytes, little));
+  // One whose memory is just being given back counts neither as there nor as vacant.
+  if (segments_.size() == kMaxSlots) return Status(Code::no_space, "the log has no names for more segments");
   auto segment = std::make_unique<Segment>();
   segment->little = little;
   segment->slot = static_cast<uint32_t>(segments_.size());
