@@ -22,6 +22,8 @@ constexpr uint32_t kAhead = 2;
 constexpr size_t kTouchedAtOnce = 1 << 20;
 constexpr uint64_t kMostAtFirst = 64 << 20;
 constexpr uint64_t kLookAgainNs = 20'000'000;
+// A medium that is full tries hard before it says so.
+constexpr uint64_t kAskMediumAgainNs = 1'000'000'000;
 constexpr auto kMoment = std::chrono::milliseconds(1);
 
 static bool lacks_resource(const Status& status) {
@@ -56,21 +58,23 @@ SegmentPool::SegmentPool(Medium& medium, uint32_t rank, uint64_t capacity_bytes,
       segment_bytes_(choose_segment_bytes(capacity_bytes, largest_bytes, medium.huge_page_bytes())),
       first_bytes_(std::min(std::max(kFirstSegment, medium.huge_page_bytes()), segment_bytes_)),
       is_of_huge_pages_(medium.huge_page_bytes() != 0 && segment_bytes_ % medium.huge_page_bytes() == 0),
-      limit_(static_cast<uint32_t>(
+      most_(static_cast<uint32_t>(
           std::clamp<uint64_t>(capacity_bytes / segment_bytes_, kFewestSegments, kMaxSlots))),
+      limit_(most_),
       most_little_(first_bytes_ < segment_bytes_
-                       ? std::min<uint64_t>(capacity_bytes / kLittleShare / first_bytes_, kMaxSlots - limit_)
+                       ? std::min<uint64_t>(capacity_bytes / kLittleShare / first_bytes_, kMaxSlots - most_)
                        : 0) {}
 
 // That there may be one more. The first one needs no more than what the medium itself leaves
 // (Medium::create): it is all that a rank needs to go on.
 Status SegmentPool::require_room_locked(uint64_t bytes, bool little) {
+  const uint64_t now = monotonic_ns();
+  if (limit_ < most_ && now >= ask_medium_again_ns_) limit_ = most_;
   if (!little && limited_locked() >= limit_)
     return Status(Code::no_space,
                   "all segments of the log are in use, by files that could not be written if they are "
                   "closed: 'pmio recover' can write those when the job has ended");
   if (usable_locked() == 0) return {};
-  const uint64_t now = monotonic_ns();
   if (now >= look_again_ns_) {
     const std::vector<MemoryLimit> limits = medium_.limits();
     if (room_bytes(limits, Keep::all) >= bytes) return {};
@@ -97,9 +101,13 @@ Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
   segment->slot = static_cast<uint32_t>(segments_.size());
   auto region = medium_.create(segment_name(rank_, segment->slot), bytes);
   if (!region.ok()) {
-    // A medium that is full now bounds the log at what it has; with nothing at all the caller must be told.
+    // A medium that is full bounds the log at what it has for a while; with nothing at all the caller must be
+    // told.
     const Code code = region.status().code();
-    if ((code == Code::no_space || code == Code::quota) && limited_locked() > 0) limit_ = limited_locked();
+    if ((code == Code::no_space || code == Code::quota) && limited_locked() > 0) {
+      limit_ = limited_locked();
+      ask_medium_again_ns_ = monotonic_ns() + kAskMediumAgainNs;
+    }
     return region.status();
   }
   segment->region = std::move(region).value();

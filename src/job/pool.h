@@ -123,8 +123,10 @@ class SegmentPool {
   std::atomic<bool> lacked_room_{false};
   uint64_t look_again_ns_ PMIO_GUARDED_BY(mutex_) = 0;  // until then there is no room
   uint64_t releases_ PMIO_GUARDED_BY(mutex_) = 0;
-  std::atomic<uint32_t> limit_;  // changed under mutex_
-  const uint64_t most_little_;   // no slots are left for more than the limit, if that is the largest
+  const uint32_t most_;
+  std::atomic<uint32_t> limit_;  // most_, or what the medium had when it was full; changed under mutex_
+  uint64_t ask_medium_again_ns_ PMIO_GUARDED_BY(mutex_) = 0;  // if it was full
+  const uint64_t most_little_;  // no slots are left for more than the limit, if that is the largest
   std::vector<std::unique_ptr<Segment>> segments_ PMIO_GUARDED_BY(mutex_);
   std::array<std::atomic<uint64_t>, kMaxSlots> bytes_{};  // of segments; set before they are first acquired
 };

@@ -5,6 +5,7 @@
 
 #include "node/control.h"
 #include "support/node_fixture.h"
+#include "support/wrapped_medium.h"
 
 namespace pmio {
 namespace {
@@ -136,6 +137,40 @@ TEST(NodePool, OnlyKeptSegmentsEndTheWait) {
   for (SegmentPool::Segment* each : all) pool.keep(each);
   EXPECT_FALSE(pool.acquire().ok());
   EXPECT_FALSE(pool.await_release(seen));
+}
+
+// Has room for so many regions.
+class BoundedMedium final : public test::WrappedMedium {
+ public:
+  BoundedMedium(std::unique_ptr<Medium> medium, const int& room)
+      : WrappedMedium(std::move(medium)), room_(room) {}
+  Result<std::unique_ptr<Region>> create(std::string_view name, size_t size_bytes, bool lasting) override {
+    if (created_ >= room_) return Status(Code::no_space, "full", ENOSPC);
+    created_++;
+    return real().create(name, size_bytes, lasting);
+  }
+
+ private:
+  const int& room_;
+  int created_ = 0;
+};
+
+// What another job took for a moment comes back.
+TEST(NodePool, AMediumThatWasFullIsAskedAgain) {
+  const Scratch scratch;
+  int room = 2;
+  auto medium = test::open_wrapped<BoundedMedium>(std::cref(room))(scratch.log_, Durability::none);
+  ASSERT_TRUE(medium.ok());
+  SegmentPool pool(**medium, 0, kCapacity);
+  const uint32_t whole = pool.limit();
+  for (int i = 0; i < room; i++) ASSERT_TRUE(pool.acquire().ok());
+  EXPECT_FALSE(pool.acquire().ok());
+  EXPECT_LT(pool.limit(), whole);
+  room = 100;
+  EXPECT_FALSE(pool.acquire().ok());  // but not at once, nor each time
+  for (int i = 0; i < 1000 && !pool.acquire().ok(); i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(pool.limit(), whole);
 }
 
 TEST(NodePool, NoLogHasMoreSegmentsThanCanBeMapped) {
