@@ -26,9 +26,9 @@ WAITING = {"sched_yield", "poll", "ppoll", "epoll_wait", "epoll_pwait", "futex",
            "select", "restart_syscall"}  # fmt: skip
 # A call that only waits does not stop the process. Files are shown by their names.
 STRACE = ("strace", "--seccomp-bpf", "-f", "-ff", "-y", "-e", "trace=!" + ",".join(sorted(WAITING)))
-# The limits of memory. pmio's thread reads them several times a second, however long a file takes. They are read
-# for a new segment, too, which is not counted either.
-BY_THE_CLOCK = ("/sys/fs/cgroup/", "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/meminfo")
+# What pmio's thread looks at from time to time, however long a file takes: the limits of memory, whether a processor is
+# idle, whether the log is still there.
+BY_THE_CLOCK = ("/proc/", "/sys/fs/cgroup/", "/alive>", "statfs(", "prlimit64(")
 
 
 class Session:
@@ -77,15 +77,18 @@ class Session:
                     return None
                 raise
             traces = list(self.scratch.glob("trace.*"))
-            counted.append(sum(counts(line) for one in traces for line in one.read_text(errors="replace").splitlines()))
+            counted.append(sum(calls_in(one.read_text(errors="replace")) for one in traces))
             for one in traces:
                 one.unlink()
         return (counted[1] - counted[0]) / self.options.traced / self.options.ranks
 
 
-def counts(line):
-    """Whether a line of strace's is a system call that does not go by the clock."""
-    return line.partition("(")[0].isidentifier() and not any(place in line for place in BY_THE_CLOCK)
+def calls_in(trace):
+    """Of one thread, without what a thread that the program has started does by the clock."""
+    calls = [line for line in trace.splitlines() if line.partition("(")[0].isidentifier()]
+    if calls and calls[0].startswith("execve("):
+        return len(calls)
+    return sum(not any(part in call for part in BY_THE_CLOCK) for call in calls)
 
 
 def medians_of(times):

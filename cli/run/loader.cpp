@@ -29,22 +29,6 @@ struct Descriptor {
   int fd;
 };
 
-std::string interpreter_of_elf(int fd, const Elf64_Ehdr& header) {
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    const off_t at = static_cast<off_t>(header.e_phoff + static_cast<uint64_t>(i) * header.e_phentsize);
-    if (pread(fd, &segment, sizeof segment, at) != static_cast<ssize_t>(sizeof segment)) return {};
-    if (segment.p_type != PT_INTERP) continue;
-    if (segment.p_filesz == 0 || segment.p_filesz > PATH_MAX) return {};
-    std::string path(segment.p_filesz, '\0');
-    const ssize_t got = pread(fd, path.data(), path.size(), static_cast<off_t>(segment.p_offset));
-    if (got < 0) return {};
-    path.resize(strnlen(path.data(), static_cast<size_t>(got)));  // the segment ends with a zero
-    return path;
-  }
-  return {};
-}
-
 constexpr uint64_t kMostRead = uint64_t{1} << 30;  // of one table
 
 // A part of a file as values of one type; fewer, or none, if the file ends before or the part is too large.
@@ -63,6 +47,19 @@ std::vector<T> values_at(int fd, uint64_t offset, uint64_t bytes) {
     done += static_cast<size_t>(got);
   }
   return values;
+}
+
+std::string interpreter_of_elf(int fd, const Elf64_Ehdr& header) {
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return {};
+  const uint64_t bytes = header.e_phnum * uint64_t{sizeof(Elf64_Phdr)};
+  for (const Elf64_Phdr& segment : values_at<Elf64_Phdr>(fd, header.e_phoff, bytes)) {
+    if (segment.p_type != PT_INTERP) continue;
+    if (segment.p_filesz == 0 || segment.p_filesz > PATH_MAX) return {};
+    std::vector<char> path = values_at<char>(fd, segment.p_offset, segment.p_filesz);
+    path.push_back('\0');  // the segment ends with a zero, if it is right
+    return path.data();
+  }
+  return {};
 }
 
 bool defines(int fd, const Elf64_Shdr& symbols, const Elf64_Shdr& names, std::string_view name) {

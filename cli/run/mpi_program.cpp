@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/run/first_rank.h"
 #include "cli/run/loader.h"
 #include "cli/run/runtimes.h"
 #include "preload/names.h"
@@ -16,9 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One message for a job.
+// One message for a job, which ends then.
 void say(const std::string& message) {
-  if (pmio_is_first_rank()) std::fprintf(stderr, "pmio: %s\n", message.c_str());
+  if (!pmio_is_first_rank()) return let_first_rank_tell();
+  std::fprintf(stderr, "pmio: %s\n", message.c_str());
 }
 
 std::string path_of(const MpiProgram& program, const Runtime& runtime) {

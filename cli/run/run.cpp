@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/common/settings.h"
+#include "cli/run/first_rank.h"
 #include "cli/run/loader.h"
 #include "cli/run/prospects.h"
 #include "medium/default_directory.h"
@@ -45,7 +46,11 @@ int fail(const std::string& message, int code) {
 }
 
 // What is the same for all ranks is said by one.
-int refuse(const std::string& message, int code) { return pmio_is_first_rank() ? fail(message, code) : code; }
+int refuse(const std::string& message, int code) {
+  if (pmio_is_first_rank()) return fail(message, code);
+  if (code != 0) let_first_rank_tell();
+  return code;
+}
 
 void set_if_given(const char* name, const std::string& value) {
   if (!value.empty()) setenv(name, value.c_str(), 1);

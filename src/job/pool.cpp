@@ -30,6 +30,12 @@ static bool lacks_resource(const Status& status) {
          error == ENFILE || error == ENOMEM;
 }
 
+template <class Which>
+static uint32_t number_of(const std::vector<std::unique_ptr<SegmentPool::Segment>>& segments, Which which) {
+  return static_cast<uint32_t>(
+      std::count_if(segments.begin(), segments.end(), [&](const auto& segment) { return which(*segment); }));
+}
+
 size_t SegmentPool::choose_segment_bytes(uint64_t capacity_bytes, uint64_t largest_bytes,
                                          uint64_t huge_page_bytes) {
   const bool of_huge_pages = huge_page_bytes != 0 && largest_bytes >= huge_page_bytes &&
@@ -76,9 +82,8 @@ Status SegmentPool::require_room_locked(uint64_t bytes, bool little) {
 
 // The first segment of all is small, too, and within the limit: it is the smallest log.
 bool SegmentPool::may_make_little_locked() const {
-  const auto little_ones = static_cast<uint64_t>(
-      std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->little; }));
-  return !segments_.empty() && little_ones < most_little_;
+  return !segments_.empty() &&
+         number_of(segments_, [](const Segment& each) { return each.little; }) < most_little_;
 }
 
 Result<SegmentPool::Segment*> SegmentPool::create_locked(Need need) {
@@ -183,9 +188,7 @@ bool SegmentPool::await_release(uint64_t seen) {
 
 uint32_t SegmentPool::free() const {
   const LockGuard lock(mutex_);
-  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
-    return !segment->busy && !segment->vacant;
-  }));
+  return number_of(segments_, [](const Segment& each) { return !each.busy && !each.vacant; });
 }
 
 uint64_t SegmentPool::warm_bytes() const {
@@ -204,20 +207,15 @@ uint64_t SegmentPool::warm_bytes() const {
 }
 
 uint32_t SegmentPool::with_memory_locked() const {
-  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(),
-                                             [](const auto& segment) { return !segment->vacant; }));
+  return number_of(segments_, [](const Segment& each) { return !each.vacant; });
 }
 
 uint32_t SegmentPool::limited_locked() const {
-  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
-    return !segment->vacant && !segment->little;
-  }));
+  return number_of(segments_, [](const Segment& each) { return !each.vacant && !each.little; });
 }
 
 uint32_t SegmentPool::usable_locked() const {
-  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
-    return !segment->vacant && !segment->kept;
-  }));
+  return number_of(segments_, [](const Segment& each) { return !each.vacant && !each.kept; });
 }
 
 uint32_t SegmentPool::with_memory() const {
@@ -227,15 +225,12 @@ uint32_t SegmentPool::with_memory() const {
 
 uint32_t SegmentPool::in_use() const {
   const LockGuard lock(mutex_);
-  return static_cast<uint32_t>(
-      std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) { return segment->busy; }));
+  return number_of(segments_, [](const Segment& each) { return each.busy; });
 }
 
 uint32_t SegmentPool::limited_in_use() const {
   const LockGuard lock(mutex_);
-  return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(), [](const auto& segment) {
-    return segment->busy && !segment->little;
-  }));
+  return number_of(segments_, [](const Segment& each) { return each.busy && !each.little; });
 }
 
 uint32_t SegmentPool::wanted_ahead(uint32_t without_data) const {
