@@ -21,15 +21,29 @@ def untested(section, quote, why):
     return Claim(section, quote, UNTESTED, why)
 
 
+def number_of(claims, verdict):
+    return sum(claim.verdict == verdict for claim in claims)
+
+
+def counts(claims):
+    return (f"{number_of(claims, AGREES)} agree, {number_of(claims, DISAGREES)} disagree, and "
+            f"{number_of(claims, UNTESTED)} cannot be tested here")  # fmt: skip
+
+
 def summary(claims):
     """The study's first line."""
-    count = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in (AGREES, DISAGREES, UNTESTED)}
-    first = "The paper's claims hold here" if not count[DISAGREES] else "Some of the paper's claims do not hold here"
-    return (f"**{first}**: {count[AGREES]} of {len(claims)} agree, {count[DISAGREES]} disagree, "
-            f"{count[UNTESTED]} cannot be tested here.")  # fmt: skip
+    first = "Some of the paper's claims do not hold here" if number_of(claims, DISAGREES) else "The paper's claims hold here"
+    return f"**{first}**: of {len(claims)}, {counts(claims)}."
+
+
+def overview(claims_of):
+    """Markdown: the claims by paper, and whether they hold."""
+    lines = ["| paper | section | it says | here |", "|---|---|---|---|"]
+    return [*lines, *(f"| [{paper}](studies/{paper}.md) | {c.section} | “{c.quote}” | {c.verdict} |"
+                      for paper, claims in claims_of.items() for c in claims)]  # fmt: skip
 
 
 def table(claims):
-    """Markdown."""
+    """Markdown, of one paper."""
     lines = ["| section | the paper says | here | why |", "|---|---|---|---|"]
     return [*lines, *(f"| {c.section} | “{c.quote}” | {c.verdict} | {c.why} |" for c in claims)]

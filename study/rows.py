@@ -16,11 +16,15 @@ def machine():
             "memory_gib": memory, "kernel": platform.release()}  # fmt: skip
 
 
+def path_of(documents, name):
+    return documents / "figures" / f"study-{name}.json"
+
+
 class Rows:
     """Each is {"cell": what was measured, "repetition": number, "value": {...}}, or has "failed": why, and no value."""
 
     def __init__(self, path, what, resume):
-        """what: the study's options; rows of others are refused. SystemExit says so."""
+        """what: the study's options; rows of others are refused, if it is not None. SystemExit says so."""
         self.path, self.what, self.rows = path, what, []
         self.machine, self.date = machine(), time.strftime("%Y-%m-%d")
         if not path.exists():
@@ -28,7 +32,8 @@ class Rows:
         if not resume:
             raise SystemExit(f"{path} is there: --resume goes on with it, or remove it")
         document = json.loads(path.read_text())
-        if document["options"] != what:
+        self.what = what or document["options"]
+        if document["options"] != self.what:
             raise SystemExit(f"{path} is of {document['options']}, not {what}: give the same, or remove it")
         self.rows = [row for row in document["rows"] if "value" in row]  # what failed is tried again
         self.machine, self.date = document["machine"], document["date"]
