@@ -11,6 +11,7 @@ or with `striping_unit` alignment 1.
 import itertools
 import multiprocessing
 import os
+import queue
 import re
 import shutil
 import time
@@ -94,8 +95,8 @@ BENCHMARKS = {
     "2": Benchmark("2: records of 10,000 B", 10_000, 9600, 800, WITH_FILES),
     **{f"3 of {ranks}": dump(ranks) for ranks in DUMP_RANKS},
     "4": Benchmark("4: HYCOM, 4 of 8 ranks write", FIELD, 12, 6, COLLECTIVE, 8, 4, ("--writers", 4)),
-    "apart": Benchmark("10,000 B, far apart", 10_000, 3200, 800, FEW, arguments=("--segmented",)),
-    "large": Benchmark("records of 8 MiB", 8 << 20, 12, 4, FEW),
+    "apart": Benchmark("Records of 10,000 B, far apart", 10_000, 3200, 800, FEW, arguments=("--segmented",)),
+    "large": Benchmark("Records of 8 MiB", 8 << 20, 12, 4, FEW),
 }
 ALL = {"1": ("1",), "2": ("2",), "3": tuple(f"3 of {ranks}" for ranks in DUMP_RANKS), "4": ("4",)}
 
@@ -144,6 +145,12 @@ def count(writes, call_bytes):
                  whole / sum(length for *_, length in writes), len(ranks), shared(writes, STRIPE),
                  shared(writes, BLOCK), sum(len(those) - 1 for those in ranks.values()),
                  shared_in_calls(writes, call_bytes))  # fmt: skip
+
+
+def is_less(first, second):
+    """By the medians, and significantly if there are enough values for that to be possible."""
+    possible = min(len(first), len(second)) >= 4
+    return median(first) < median(second) and (not possible or compare.mann_whitney(first, second).p < LEVEL)
 
 
 # What strace(1) and pmio (PMIO_STATS=2) tell of system writes, and pmio's tables of a rank's milliseconds.
@@ -196,8 +203,7 @@ class Study:
         key = tuple(cell.values())
         if key not in self.counts:
             self.counts[key] = self.counted(benchmark, WAYS[cell["way"]])
-        return {"s": told["write_s"] + told["close_s"], "open_s": told["open_s"], "bytes": told["bytes"],
-                **self.counts[key]}  # fmt: skip
+        return told | self.counts[key]
 
     def posix(self, benchmark, calls, separate):
         """By processes that are no MPI job."""
@@ -211,9 +217,15 @@ class Study:
                 for rank in range(ranks)]  # fmt: skip
             for process in started:
                 process.start()
-            told = [results.get() for _ in started]
-            for process in started:
-                process.join()
+            try:
+                told = [results.get(timeout=self.options.timeout) for _ in started]
+            except queue.Empty:
+                raise SystemExit(f"{benchmark.title}, POSIX: no end within {self.options.timeout} s") from None
+            finally:
+                for process in started:
+                    process.join(1)
+                    process.kill()  # if it has not ended
+                    process.join()
         if failed := [each for each in told if isinstance(each, str)]:
             raise SystemExit(failed[0])
         return {"s": max(end for _, end, _ in told) - min(start for start, *_ in told),
@@ -234,12 +246,14 @@ class Study:
 
     def timed(self, benchmark, calls, way):
         with places.temporary("study", self.options.work) as scratch, places.temporary("study", "/dev/shm") as logs:
-            ended = self.run(benchmark, calls, way, scratch, logs)
+            ended = self.run(benchmark, calls, way, scratch, logs, PMIO_STATS="1")
         [told] = mpi_jobs.results(ended, name=f"{benchmark.title}, {way.label}")
-        return told
+        exchange = sum(float(number) for found in EXCHANGE_MS.findall(ended.output) for number in found)
+        return {"s": told["write_s"] + told["close_s"], "open_s": told["open_s"], "bytes": told["bytes"],
+                "exchange_ms": exchange, "file_ms": sum(map(float, FILE_MS.findall(ended.output)))}  # fmt: skip
 
     def counted(self, benchmark, way):
-        """System writes of a run of its own, whose time does not count, and pmio's milliseconds in it."""
+        """System writes of a run of its own, whose time does not count."""
         if not shutil.which("strace"):
             raise SystemExit("strace is missing")
         with places.temporary("study", self.options.work) as scratch, places.temporary("study", "/dev/shm") as logs:
@@ -254,9 +268,7 @@ class Study:
         mpi_jobs.results(ended, name=f"{benchmark.title}, {way.label}, counted")
         if not writes:
             raise SystemExit(f"{benchmark.title}, {way.label}: no system write was seen\n{ended.output}")
-        exchange = sum(float(number) for found in EXCHANGE_MS.findall(ended.output) for number in found)
-        return {**count(writes, benchmark.call_bytes)._asdict(), "exchange_ms": exchange,
-                "file_ms": sum(map(float, FILE_MS.findall(ended.output)))}  # fmt: skip
+        return count(writes, benchmark.call_bytes)._asdict()
 
     # --- what it shows ---
 
@@ -285,10 +297,7 @@ class Study:
                          for name, factor in factors.items())  # fmt: skip
 
     def is_faster(self, rows, benchmark, one, other):
-        """By the medians, and significantly if there are enough values for that to be possible."""
-        enough = min(len(self.rates(rows, benchmark, way)) for way in (one, other)) >= 4
-        significant = not enough or self.p(rows, benchmark, one, other) < LEVEL
-        return significant and self.rate(rows, benchmark, one) > self.rate(rows, benchmark, other)
+        return is_less(self.rates(rows, benchmark, other), self.rates(rows, benchmark, one))
 
     def p(self, rows, benchmark, one, other):
         return compare.mann_whitney(self.rates(rows, benchmark, one), self.rates(rows, benchmark, other)).p
@@ -318,7 +327,8 @@ class Study:
                     for way in ALIGNED}  # fmt: skip
         in_calls = [self.number(rows, "in_call", name, "1") for name in ("1", "2", "4")]
         stripes, blocks = (self.number(rows, key, "1", "0") for key in ("stripes", "shared_blocks"))
-        file_ms = {way: self.number(rows, "file_ms", "1", way) for way in ENGINE}
+        times = [rows.values("file_ms", benchmark="1", way=way) for way in ("2", "none")]
+        file_ms = [median(values) for values in times]
         far = self.factors(rows, ("apart",), "2", "none")["apart"]
         return [
             claims.held("Alignment 0", "It is inefficient when the division of workload results in multiple "
@@ -340,11 +350,11 @@ class Study:
                         f"alignment 1 {sum(all_over['1']):.0f}"),
             claims.held("Alignment 2", "it minimizes the Lustre file system extent lock contention on a single "
                         "collective call and thus reduces system I/O time",
-                        conflicts["2"] == min(conflicts.values()) and file_ms["2"] < file_ms["none"],
+                        conflicts["2"] == min(conflicts.values()) and is_less(*times),
                         "benchmark 1, stripes with several writers in one call: " +
                         ", ".join(f"{WAYS[way].label} {n:.0f}" for way, n in conflicts.items()) +
-                        f"; system I/O time {file_ms['2']:.0f} ms, without buffering {file_ms['none']:.0f} ms. "
-                        "No lock of a stripe is here to wait for"),
+                        f"; system I/O time of all ranks {file_ms[0]:.0f} ms, without buffering {file_ms[1]:.0f} ms "
+                        f"(p = {compare.mann_whitney(*times).p:.2f}). No lock of a stripe is here to wait for"),
             claims.held("Alignment 2", "the overhead associated with this algorithm can in some cases exceed the "
                         "system I/O time saved by using this method. This is the case if each PE is writing small "
                         "(relative to stripe size) segments of data and the offsets for all PEs data are spread far "
@@ -479,17 +489,19 @@ class Study:
         return lines
 
     def draw(self, rows, pyplot):
-        figure, panels = pyplot.subplots(2, 3, figsize=(14, 7.5), layout="constrained")
-        for axes, name in zip((panels[0, 0], panels[0, 1], panels[1, 0]), ("1", "2", "4")):
+        figure, panels = pyplot.subplots(2, 4, figsize=(18, 7.5), layout="constrained")
+        for axes, name in zip((*panels[0], panels[1, 0]), ("1", "2", "apart", "large", "4")):
             self.draw_rates(rows, axes, name, pyplot)
-        self.draw_dumps(rows, panels[0, 2])
-        self.draw_counts(rows, panels[1, 1], "Stripes with several writers, all calls", "% of stripes",
+        self.draw_dumps(rows, panels[1, 1])
+        self.draw_counts(rows, panels[1, 2], "Stripes with several writers, all calls", "% of stripes",
                          lambda *cell: 100 * self.number(rows, "shared", *cell) / self.number(rows, "stripes", *cell))
-        self.draw_counts(rows, panels[1, 2], "Bytes in writes of whole stripes", "% of bytes",
+        self.draw_counts(rows, panels[1, 3], "Bytes in writes of whole stripes", "% of bytes",
                          lambda *cell: 100 * self.number(rows, "whole", *cell))  # fmt: skip
         for axes in panels.flat:
             axes.set_axisbelow(True)
             axes.spines[["top", "right"]].set_visible(False)
+        handles, labels = panels[1, 2].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=8, fontsize=8, frameon=False, loc="outside lower right")
         return figure
 
     def draw_rates(self, rows, axes, name, pyplot):
@@ -500,7 +512,7 @@ class Study:
         axes.margins(x=0.15)
         axes.invert_yaxis()
         axes.tick_params(axis="y", labelsize=8)
-        axes.set_title(f"Benchmark {BENCHMARKS[name].title}", loc="left", fontsize=10)
+        axes.set_title(("Benchmark " if name.isdigit() else "") + BENCHMARKS[name].title, loc="left", fontsize=10)
         axes.set_xlabel("MiB/s, all ranks")
         axes.grid(axis="x", color="#dddddd", linewidth=0.5)
 
@@ -517,7 +529,6 @@ class Study:
         axes.set_xlabel("ranks")
         axes.set_ylabel("MiB/s, all ranks")
         axes.grid(color="#dddddd", linewidth=0.5)
-        axes.legend(fontsize=7, frameon=False)
 
     def draw_counts(self, rows, axes, title, unit, share):
         names = ("1", "2", f"3 of {DUMP_RANKS[-1]}", "4")
@@ -526,9 +537,9 @@ class Study:
             found = [(at, share(name, way)) for at, name in enumerate(names) if self.number(rows, "writes", name, way)]
             places_of = [at + (number - len(COLLECTIVE) / 2 + 0.5) * width for at, _ in found]
             axes.bar(places_of, [value for _, value in found], width, label=WAYS[way].label)
-        axes.set_xticks(range(len(names)), [f"benchmark {name[0]}" for name in names])
+        axes.set_xticks(range(len(names)), [name.replace("of", "with") + " ranks" * ("of" in name) for name in names])
+        axes.set_xlabel("benchmark")
         axes.set_ylim(0, 105)
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_ylabel(unit)
         axes.grid(axis="y", color="#dddddd", linewidth=0.5)
-        axes.legend(fontsize=7, frameon=False, ncols=2)
