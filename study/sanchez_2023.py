@@ -402,7 +402,7 @@ class Study:
             return False, f"{len(failed)} runs of pmio have failed: {', '.join(names)}"
         ratios = {name: factor for name, factor in self.factors(rows, ROMIO, LOG, "log_s").items() if name in hdf5}
         return True, (
-            f"no run of pmio has failed, and the benchmark checks every byte of the others; ROMIO takes, "
+            "no run of pmio has failed, and the benchmark checks every byte; ROMIO takes, "
             f"over pmio's log: {listed(ratios, '{:.1f}')}. The text names no kernels; these are like them")
 
     def complete_file(self, rows):
