@@ -130,25 +130,40 @@ class Study:
     def cells(self):
         """Each is measured once in a repetition."""
         both = (False, True)
-        pages = [{"application": name, "device": device, "cache": cache, "pmio": pmio}
-                 for name, device, cache, pmio in itertools.product(APPLICATIONS, devices.PROFILES, CACHES, both)
-                 if not pmio or (cache != CACHES[1] and device != "SSD")]  # fmt: skip
-        ways = [{"way": way, "device": device, "ranks": RANKS, "pattern": "large", "pmio": pmio}
-                for way, device, pmio in itertools.product((POSIX, INDIVIDUAL, COLLECTIVE), devices.PROFILES, both)
-                if not pmio or way != POSIX]  # fmt: skip
-        ways += [{"way": way, "device": device, "ranks": MORE_RANKS, "pattern": "large", "pmio": False}
-                 for way, device in itertools.product((INDIVIDUAL, COLLECTIVE), devices.PROFILES)]  # fmt: skip
-        ways += [{"way": way, "device": device, "ranks": RANKS, "pattern": "interleaved", "pmio": pmio}
-                 for way, device, pmio in itertools.product((INDIVIDUAL, COLLECTIVE), devices.PROFILES, both)
-                 if not pmio or way == COLLECTIVE]  # fmt: skip
-        rates = [{"bandwidth": order, "device": device} for order in ("sequential", "random") for device in devices.PROFILES]
-        return [*pages, *ways, *rates, *({"steps": STEP_CALLS, "device": device} for device in devices.PROFILES),
-                {"messages": RANKS}]  # fmt: skip
+        pages = [
+            {"application": name, "device": device, "cache": cache, "pmio": pmio}
+            for name, device, cache, pmio in itertools.product(APPLICATIONS, devices.PROFILES, CACHES, both)
+            if not pmio or (cache != CACHES[1] and device != "SSD")
+        ]
+        ways = [
+            {"way": way, "device": device, "ranks": RANKS, "pattern": "large", "pmio": pmio}
+            for way, device, pmio in itertools.product((POSIX, INDIVIDUAL, COLLECTIVE), devices.PROFILES, both)
+            if not pmio or way != POSIX
+        ]
+        ways += [
+            {"way": way, "device": device, "ranks": MORE_RANKS, "pattern": "large", "pmio": False}
+            for way, device in itertools.product((INDIVIDUAL, COLLECTIVE), devices.PROFILES)
+        ]
+        ways += [
+            {"way": way, "device": device, "ranks": RANKS, "pattern": "interleaved", "pmio": pmio}
+            for way, device, pmio in itertools.product((INDIVIDUAL, COLLECTIVE), devices.PROFILES, both)
+            if not pmio or way == COLLECTIVE
+        ]
+        rates = [
+            {"bandwidth": order, "device": device} for order in ("sequential", "random") for device in devices.PROFILES
+        ]
+        return [
+            *pages,
+            *ways,
+            *rates,
+            *({"steps": STEP_CALLS, "device": device} for device in devices.PROFILES),
+            {"messages": RANKS},
+        ]
 
     # --- one run ---
 
     def measure(self, cell):
-        """Undisturbed is nobody here: the kernel's own threads are the device, and quiet.measured would not have them."""
+        """Not by quiet.measured, which would count the kernel's threads, and they are the device here."""
         if "messages" in cell:
             return self.messages()
         amount, cache = self.sizes(cell)
@@ -162,7 +177,9 @@ class Study:
     def sizes(self, cell):
         """Bytes of the file, and of page cache."""
         if "application" in cell:
-            amount, cache = (self.scaled(GIB_BYTES * gb, 2 * MIB) for gb in (APPLICATIONS[cell["application"]], cell["cache"]))
+            amount, cache = (
+                self.scaled(GIB_BYTES * gb, 2 * MIB) for gb in (APPLICATIONS[cell["application"]], cell["cache"])
+            )
         else:
             amount = self.amount // 2 if "bandwidth" in cell else self.amount  # the model predicts the larger one
             cache = self.amount // CACHE_SHARE
@@ -198,13 +215,29 @@ class Study:
         hints = COLLECTIVE_HINTS | {"cb_buffer_size": self.transfer}
         told = [word for key, value in hints.items() for word in ("--hint", f"{key}={value}")]
         how = [independent] if cell["way"] == INDIVIDUAL else told
-        return (INTERLEAVED, [*how, "--read"]) if cell["pattern"] == "interleaved" else (self.transfer, [*how, apart, "--read"])
+        return (
+            (INTERLEAVED, [*how, "--read"])
+            if cell["pattern"] == "interleaved"
+            else (self.transfer, [*how, apart, "--read"])
+        )
 
     def words(self, cell, file, amount):
         """Processes that the launcher starts, and their words."""
         if "steps" in cell:
-            return RANKS, [places.pmio(self.options.build), "bench", "steps", "--mpi", self.mpi.tag, "--json", "--calls",
-                           STEP_CALLS, "--bytes", self.transfer // RANKS, "--file", file]  # fmt: skip
+            return RANKS, [
+                places.pmio(self.options.build),
+                "bench",
+                "steps",
+                "--mpi",
+                self.mpi.tag,
+                "--json",
+                "--calls",
+                STEP_CALLS,
+                "--bytes",
+                self.transfer // RANKS,
+                "--file",
+                file,
+            ]
         ranks, (block, more) = cell.get("ranks", RANKS), self.block(cell)
         if cell.get("way") == POSIX:
             return 1, [sys.executable, HERE / "posix_io.py", file, ranks, amount // ranks, block]
@@ -240,7 +273,9 @@ class Study:
                 if ended.code == 0 and not forgetting.in_time:
                     raise SystemExit("the device was too slow: the file was read while its pages were dropped")
             if group.kills():
-                raise SystemExit(f"{words[0].name}: killed, since {limit / MIB:.0f} MiB were too little\n{ended.output}")
+                raise SystemExit(
+                    f"{words[0].name}: killed, since {limit / MIB:.0f} MiB were too little\n{ended.output}"
+                )
             most = most_memory(group)
         if "steps" in cell:
             return self.steps(ended), most
@@ -252,8 +287,10 @@ class Study:
         if ended.code != 0:
             raise SystemExit(f"pmio bench steps: {ended.how}\n{ended.output}")
         told = json.loads(ended.output[ended.output.index("{") : ended.output.rindex("}") + 1])
-        parts = {"plain": ("steps", ("ranges", "counts", "requests", "data")),
-                 "pmio": ("pmio", ("ranges_and_counts", "copies", "messages", "waiting"))}  # fmt: skip
+        parts = {
+            "plain": ("steps", ("ranges", "counts", "requests", "data")),
+            "pmio": ("pmio", ("ranges_and_counts", "copies", "messages", "waiting")),
+        }
         found = {}
         for who, (part, shuffled) in parts.items():
             if part in told:
@@ -281,20 +318,32 @@ class Study:
         return 1 - median(self.page(rows, name, device, more)) / median(self.page(rows, name, device, less))
 
     def claims(self, rows):
-        return [*self.of_page_cache(rows), *self.of_layers(rows), *self.of_collective(rows), *self.of_shuffling(rows),
-                *self.of_model(rows), *self.of_printed(), *self.of_trade_off(rows)]  # fmt: skip
+        return [
+            *self.of_page_cache(rows),
+            *self.of_layers(rows),
+            *self.of_collective(rows),
+            *self.of_shuffling(rows),
+            *self.of_model(rows),
+            *self.of_printed(),
+            *self.of_trade_off(rows),
+        ]
 
     def of_page_cache(self, rows):
         least, middle, most = CACHES
-        drops = lambda name, less, more: {device: self.reduction(rows, name, device, less, more) for device in devices.PROFILES}
+
+        def drops(name, less, more):
+            return {device: self.reduction(rows, name, device, less, more) for device in devices.PROFILES}
 
         def no_difference():
             sets = {device: self.page(rows, "HACC-IO", device, most) for device in devices.PROFILES}
             medians = {device: median(values) for device, values in sets.items()}
             some = [p for p in compare.dunn(sets).values() if p < LEVEL]
             factor = max(medians.values()) / min(medians.values())
-            return factor < DIFFER, f"the slowest takes {factor:.2f} times as long as the fastest; " \
-                f"{len(some)} of 3 pairs differ (Dunn, Holm)"  # fmt: skip
+            return (
+                factor < DIFFER,
+                f"the slowest takes {factor:.2f} times as long as the fastest; "
+                f"{len(some)} of 3 pairs differ (Dunn, Holm)",
+            )
 
         def hacc():
             found = drops("HACC-IO", least, most)
@@ -302,36 +351,64 @@ class Study:
 
         def stable():
             found = drops("MADBench2", middle, most)
-            return all(abs(drop) < 1 - 1 / DIFFER for drop in found.values()), f"from 11 to 3 GB reduced by {percents(found)}"
+            return all(
+                abs(drop) < 1 - 1 / DIFFER for drop in found.values()
+            ), f"from 11 to 3 GB reduced by {percents(found)}"
 
         def best():
             cases = list(itertools.product(("MADBench2", "S3aSim"), CACHES))
-            won = [(name, cache) for name, cache in cases
-                   if min(devices.PROFILES, key=lambda device: median(self.page(rows, name, device, cache))) == "NVM"]  # fmt: skip
+            won = [
+                (name, cache)
+                for name, cache in cases
+                if min(devices.PROFILES, key=lambda device: median(self.page(rows, name, device, cache))) == "NVM"
+            ]
             return len(won) == len(cases), f"by the medians it is the fastest in {len(won)} of {len(cases)} cases"
 
         def accesses():
             mad, s3a = (self.reduction(rows, name, "NVM", least, middle) for name in ("MADBench2", "S3aSim"))
-            return mad > s3a, f"MADBench2 by {mad:.1%}, S3aSim by {s3a:.1%}. S3aSim's file is read once, from the device"
+            return (
+                mad > s3a,
+                f"MADBench2 by {mad:.1%}, S3aSim by {s3a:.1%}. S3aSim's file is read once, from the device",
+            )
 
         def insensitive():
             found = {name: drops(name, least, most) for name in APPLICATIONS}
             holds = all(of["NVM"] < min(of["HDD"], of["SSD"]) for of in found.values())
-            return holds, "from 11 to 1 GB reduced: " + "; ".join(f"{name} {percents(of)}" for name, of in found.items())
+            return holds, "from 11 to 1 GB reduced: " + "; ".join(
+                f"{name} {percents(of)}" for name, of in found.items()
+            )
 
         return [
-            judged("III-A", "When the page cache size is large (e.g., 9GB and 11GB), there is almost no performance "
-                   "difference between the three devices", no_difference),
-            judged("III-A", "and SSD is reduced by 92.7% and 84.8% respectively, while the performance with NVM is only "
-                   "reduced by 11.5%", hacc),
-            judged("III-A", "As we decrease the cache size from 11GB to 3GB, the performance on the three devices remains "
-                   "stable", stable),
+            judged(
+                "III-A",
+                "When the page cache size is large (e.g., 9GB and 11GB), there is almost no performance "
+                "difference between the three devices",
+                no_difference,
+            ),
+            judged(
+                "III-A",
+                "and SSD is reduced by 92.7% and 84.8% respectively, while the performance with NVM is only "
+                "reduced by 11.5%",
+                hacc,
+            ),
+            judged(
+                "III-A",
+                "As we decrease the cache size from 11GB to 3GB, the performance on the three devices remains stable",
+                stable,
+            ),
             judged("III-A", "the NVM has the best performance in all cases", best),
-            judged("III-A", "MADBench2 on NVM has significant performance reduction, 40.16%, while S3aSim on NVM has only "
-                   "5.91% performance reduction", accesses),
-            judged("III-A", "Compared with the traditional HDD and SSD, NVM is relatively insensitive to the page cache size",
-                   insensitive),
-        ]  # fmt: skip
+            judged(
+                "III-A",
+                "MADBench2 on NVM has significant performance reduction, 40.16%, while S3aSim on NVM has only "
+                "5.91% performance reduction",
+                accesses,
+            ),
+            judged(
+                "III-A",
+                "Compared with the traditional HDD and SSD, NVM is relatively insensitive to the page cache size",
+                insensitive,
+            ),
+        ]
 
     def of_layers(self, rows):
         def overhead(device):
@@ -341,22 +418,33 @@ class Study:
         def slow():
             found = {device: overhead(device) for device in ("HDD", "SSD")}
             holds = all(abs(more) < DIFFER - 1 or p >= LEVEL for more, p in found.values())
-            return holds, "MPI-IO takes longer by " + ", ".join(f"{device} {more:.1%} (p = {p:.2f})"
-                                                               for device, (more, p) in found.items())  # fmt: skip
+            return holds, "MPI-IO takes longer by " + ", ".join(
+                f"{device} {more:.1%} (p = {p:.2f})" for device, (more, p) in found.items()
+            )
 
         def fast():
             more, p = overhead("NVM")
             return 0 < more < DIFFER - 1, f"MPI-IO takes longer by {more:.1%}, p = {p:.2f} (Mann and Whitney)"
 
         return [
-            judged("III-B", "there is almost no performance difference between MPI individual I/O and POSXI I/O on a single "
-                   "node for HDD and SSD", slow),
-            judged("III-B", "when we use NVM, we notice that POSIX I/O performs slightly better than MPI individual I/O by "
-                   "4.87%", fast),
-            claims.untested("III-B", "MPI individual I/O has almost no performance difference than POSIX I/O in all cases, no "
-                            "matter whether we use HDD, SSD, and NVM", "figure 8 is of four nodes and an NFS server; here "
-                            "is one node"),
-        ]  # fmt: skip
+            judged(
+                "III-B",
+                "there is almost no performance difference between MPI individual I/O and POSXI I/O on a single "
+                "node for HDD and SSD",
+                slow,
+            ),
+            judged(
+                "III-B",
+                "when we use NVM, we notice that POSIX I/O performs slightly better than MPI individual I/O by 4.87%",
+                fast,
+            ),
+            claims.untested(
+                "III-B",
+                "MPI individual I/O has almost no performance difference than POSIX I/O in all cases, no "
+                "matter whether we use HDD, SSD, and NVM",
+                "figure 8 is of four nodes and an NFS server; here is one node",
+            ),
+        ]
 
     def benefit(self, rows, device, ranks, pattern, key):
         """Of collective I/O: the time of individual I/O over its own."""
@@ -364,43 +452,73 @@ class Study:
         return median(self.way(rows, INDIVIDUAL, **way)) / median(self.way(rows, COLLECTIVE, **way))
 
     def of_collective(self, rows):
-        cases = [("large", RANKS, "seconds"), ("large", RANKS, "read_s"), ("large", MORE_RANKS, "seconds"),
-                 ("large", MORE_RANKS, "read_s"), ("interleaved", RANKS, "seconds"), ("interleaved", RANKS, "read_s")]  # fmt: skip
-        words = lambda case: f"{case[0]}, {case[1]} ranks, {'writes' if case[2] == 'seconds' else 'reads'}"
+        cases = [
+            ("large", RANKS, "seconds"),
+            ("large", RANKS, "read_s"),
+            ("large", MORE_RANKS, "seconds"),
+            ("large", MORE_RANKS, "read_s"),
+            ("interleaved", RANKS, "seconds"),
+            ("interleaved", RANKS, "read_s"),
+        ]
+
+        def words(case):
+            return f"{case[0]}, {case[1]} ranks, {'writes' if case[2] == 'seconds' else 'reads'}"
 
         def hard_drive():
             found = {case: self.benefit(rows, "HDD", case[1], case[0], case[2]) for case in cases}
             busy = [found[case] for case in cases if case[1] == MORE_RANKS]
-            return all(factor > 1 for factor in busy), "individual over collective time: " + \
-                "; ".join(f"{words(case)} {factor:.2f}" for case, factor in found.items()) + \
-                ". The emulation has operations per second, but no seeks"  # fmt: skip
+            return all(factor > 1 for factor in busy), "individual over collective time: " + "; ".join(
+                f"{words(case)} {factor:.2f}" for case, factor in found.items()
+            ) + ". The emulation has operations per second, but no seeks"
 
         def worse():
             all_of_them = list(itertools.product(("SSD", "NVM"), cases))
-            found = {(device, case): self.benefit(rows, device, case[1], case[0], case[2]) for device, case in all_of_them}
-            sure = sum(is_slower(*(self.way(rows, way, device, case[1], case[0], key=case[2]) for way in (COLLECTIVE, INDIVIDUAL)))
-                       for device, case in all_of_them)  # fmt: skip
+            found = {
+                (device, case): self.benefit(rows, device, case[1], case[0], case[2]) for device, case in all_of_them
+            }
+            sure = sum(
+                is_slower(
+                    *(self.way(rows, way, device, case[1], case[0], key=case[2]) for way in (COLLECTIVE, INDIVIDUAL))
+                )
+                for device, case in all_of_them
+            )
             better = [f"{device}, {words(case)} {factor:.2f}" for (device, case), factor in found.items() if factor > 1]
-            return not better, f"worse in {len(found) - len(better)} of {len(found)} cases, significantly in {sure}" + \
-                (f"; better: {'; '.join(better)}" if better else "")  # fmt: skip
+            return not better, f"worse in {len(found) - len(better)} of {len(found)} cases, significantly in {sure}" + (
+                f"; better: {'; '.join(better)}" if better else ""
+            )
 
         def processes():
-            found = {device: [1 / self.benefit(rows, device, ranks, "large", "seconds") for ranks in (RANKS, MORE_RANKS)]
-                     for device in devices.PROFILES}  # fmt: skip
-            return all(more > less for less, more in found.values()), "collective over individual time of writes by 2 and 4 " \
-                "ranks of one node: " + ", ".join(f"{device} {a:.2f} and {b:.2f}" for device, (a, b) in found.items())  # fmt: skip
+            found = {
+                device: [1 / self.benefit(rows, device, ranks, "large", "seconds") for ranks in (RANKS, MORE_RANKS)]
+                for device in devices.PROFILES
+            }
+            return all(
+                more > less for less, more in found.values()
+            ), "collective over individual time of writes by 2 and 4 ranks of one node: " + ", ".join(
+                f"{device} {a:.2f} and {b:.2f}" for device, (a, b) in found.items()
+            )
 
         return [
-            judged("III-C", "For HDD with intensive I/O operations (i.e., 4 processes per node), the collective I/O performs "
-                   "better", hard_drive),
+            judged(
+                "III-C",
+                "For HDD with intensive I/O operations (i.e., 4 processes per node), the collective I/O performs "
+                "better",
+                hard_drive,
+            ),
             judged("III-C", "for SSD and NVM, MPI collective I/O always performs worse than MPI individual I/O", worse),
-            judged("III-C", "the performance difference between MPI collective I/O and individual I/O becomes bigger in the "
-                   "case of 4 processes per node than in the case of 1 process per node", processes),
-        ]  # fmt: skip
+            judged(
+                "III-C",
+                "the performance difference between MPI collective I/O and individual I/O becomes bigger in the "
+                "case of 4 processes per node than in the case of 1 process per node",
+                processes,
+            ),
+        ]
 
     def shuffling(self, rows, device, who="plain"):
         """Microseconds of a call: shuffling, and writing."""
-        return [median(rows.values(f"{who}_{part}_us", steps=STEP_CALLS, device=device)) for part in ("shuffle", "write")]
+        return [
+            median(rows.values(f"{who}_{part}_us", steps=STEP_CALLS, device=device)) for part in ("shuffle", "write")
+        ]
 
     def share(self, rows, device, who="plain"):
         shuffle, write = self.shuffling(rows, device, who)
@@ -409,18 +527,25 @@ class Study:
     def of_shuffling(self, rows):
         def ratio():
             found = {device: self.share(rows, device) for device in devices.PROFILES}
-            return found["HDD"] < found["SSD"] < found["NVM"], f"of the two medians: {percents(found)}; shuffled is within a node"
+            return found["HDD"] < found["SSD"] < found[
+                "NVM"
+            ], f"of the two medians: {percents(found)}; shuffled is within a node"
 
         def stable():
             found = {device: self.shuffling(rows, device)[0] / 1000 for device in devices.PROFILES}
-            return max(found.values()) < DIFFER * min(found.values()), "ms of a call: " + \
-                ", ".join(f"{device} {took:.2f}" for device, took in found.items())  # fmt: skip
+            return max(found.values()) < DIFFER * min(found.values()), "ms of a call: " + ", ".join(
+                f"{device} {took:.2f}" for device, took in found.items()
+            )
 
         return [
-            judged("IV-B", "from HDD, SSD, to NVM, the ratio of shuffle time to total collective I/O time increases from 7.85% "
-                   "to 50.16%", ratio),
+            judged(
+                "IV-B",
+                "from HDD, SSD, to NVM, the ratio of shuffle time to total collective I/O time increases from 7.85% "
+                "to 50.16%",
+                ratio,
+            ),
             judged("IV-B", "the shuffle time remains stable across the cases of HDD, SSD, and NVM", stable),
-        ]  # fmt: skip
+        ]
 
     # --- the model; seconds and bytes ---
 
@@ -450,16 +575,27 @@ class Study:
         cases = list(itertools.product((INDIVIDUAL, COLLECTIVE), (RANKS, MORE_RANKS)))
 
         def both(way, ranks):
-            return [{device: work(device) for device in devices.PROFILES}
-                    for work in (lambda device: self.estimate(rows, way, device, ranks),
-                                 lambda device: median(self.way(rows, way, device, ranks)))]  # fmt: skip
+            return [
+                {device: work(device) for device in devices.PROFILES}
+                for work in (
+                    lambda device: self.estimate(rows, way, device, ranks),
+                    lambda device: median(self.way(rows, way, device, ranks)),
+                )
+            ]
 
         def accuracy():
-            errors = {(way, ranks, device): abs(estimated[device] / measured[device] - 1)
-                      for way, ranks in cases for estimated, measured in [both(way, ranks)] for device in estimated}  # fmt: skip
+            errors = {
+                (way, ranks, device): abs(estimated[device] / measured[device] - 1)
+                for way, ranks in cases
+                for estimated, measured in [both(way, ranks)]
+                for device in estimated
+            }
             worst = max(errors, key=errors.get)
-            return max(errors.values()) <= 0.144, f"by parameters of this machine {mean(errors.values()):.1%} on average; the " \
-                f"worst, {errors[worst]:.1%}, is {worst[0]} on {worst[2]} with {worst[1]} ranks"  # fmt: skip
+            return (
+                max(errors.values()) <= 0.144,
+                f"by parameters of this machine {mean(errors.values()):.1%} on average; the "
+                f"worst, {errors[worst]:.1%}, is {worst[0]} on {worst[2]} with {worst[1]} ranks",
+            )
 
         def trend():
             right = 0
@@ -469,12 +605,22 @@ class Study:
             return right == len(cases), f"the order of the devices is right in {right} of {len(cases)} cases"
 
         return [
-            judged("IV-D", "our model achieves high accuracy in 12 validation tests (average error 4.93% and at most 14.4%)",
-                   accuracy),
-            judged("IV-D", "our model correctly captures performance trend across the three devices in different cases", trend),
-            claims.untested("IV-C", "between SSD and NVM, there is no big difference in terms of bdw_seq and bdw_ran",
-                            "the paper's bandwidths end at its network, and here is none"),
-        ]  # fmt: skip
+            judged(
+                "IV-D",
+                "our model achieves high accuracy in 12 validation tests (average error 4.93% and at most 14.4%)",
+                accuracy,
+            ),
+            judged(
+                "IV-D",
+                "our model correctly captures performance trend across the three devices in different cases",
+                trend,
+            ),
+            claims.untested(
+                "IV-C",
+                "between SSD and NVM, there is no big difference in terms of bdw_seq and bdw_ran",
+                "the paper's bandwidths end at its network, and here is none",
+            ),
+        ]
 
     def of_printed(self):
         """The paper's figures by its own equations."""
@@ -485,20 +631,32 @@ class Study:
         largest, average = of["largest"], of["mean"]
         taus = [row for row in figures if "tau that gives it" in row.get("item", "")]
         return [
-            claims.held("V, VI (tables)", "average error 4.93% and at most 14.4%", largest["follows"] and average["follows"],
-                        f"the printed times give {average['recomputed']:.2f}% and {largest['recomputed']:.2f}%; "
-                        f"{told['follow']} of {told['figures']} printed figures follow from the paper's equations"),
-            claims.held("IV-C", "has a great match to the real value of τ", all(row["follows"] for row in taus),
-                        "; ".join(f"{row['item']}: {row['recomputed']:.3f}, and it is estimated as {row['paper']}" for row in taus)),
-        ]  # fmt: skip
+            claims.held(
+                "V, VI (tables)",
+                "average error 4.93% and at most 14.4%",
+                largest["follows"] and average["follows"],
+                f"the printed times give {average['recomputed']:.2f}% and {largest['recomputed']:.2f}%; "
+                f"{told['follow']} of {told['figures']} printed figures follow from the paper's equations",
+            ),
+            claims.held(
+                "IV-C",
+                "has a great match to the real value of τ",
+                all(row["follows"] for row in taus),
+                "; ".join(
+                    f"{row['item']}: {row['recomputed']:.3f}, and it is estimated as {row['paper']}" for row in taus
+                ),
+            ),
+        ]
 
     def of_trade_off(self, rows):
         def found():
             return {device: [self.trade_off(rows, device, size) for size in MESSAGES] for device in devices.PROFILES}
 
         def told(of):
-            return "; ".join(f"{device} " + ", ".join(f"{1e3 * cost:.2f} and {1e3 * gain:.2f}" for cost, gain in points)
-                             for device, points in of.items())  # fmt: skip
+            return "; ".join(
+                f"{device} " + ", ".join(f"{1e3 * cost:.2f} and {1e3 * gain:.2f}" for cost, gain in points)
+                for device, points in of.items()
+            )
 
         def increase():
             of = found()
@@ -513,22 +671,34 @@ class Study:
         def hard_drive():
             of = found()["HDD"]
             holds = of[0][0] > of[0][1] and all(cost < gain for cost, gain in of[1:])
-            return holds, "cost and benefit in ms: " + ", ".join(f"{1e3 * cost:.2f} and {1e3 * gain:.2f}" for cost, gain in of)
+            return holds, "cost and benefit in ms: " + ", ".join(
+                f"{1e3 * cost:.2f} and {1e3 * gain:.2f}" for cost, gain in of
+            )
 
         return [
-            judged("IV-E", "both data shuffling cost and collective I/O benefit increase as the message size increases", increase),
-            judged("IV-E", "although the data shuffling cost is larger than the benefit when the message size is small (32KB), "
-                   "the data shuffling cost is smaller than the benefit when the message size is large (2MB and 16MB)",
-                   hard_drive),
+            judged(
+                "IV-E",
+                "both data shuffling cost and collective I/O benefit increase as the message size increases",
+                increase,
+            ),
+            judged(
+                "IV-E",
+                "although the data shuffling cost is larger than the benefit when the message size is small (32KB), "
+                "the data shuffling cost is smaller than the benefit when the message size is large (2MB and 16MB)",
+                hard_drive,
+            ),
             judged("IV-E", "for SSD and NVM, the data shuffling cost is always larger than the benefit", larger),
-        ]  # fmt: skip
+        ]
 
     def table(self, rows):
         """Markdown: MB/s of all processes, medians."""
+
         def rate(amount, seconds):
             return f"{amount / median(seconds) / 1e6:,.0f}" if seconds else "–"
 
-        head = " | ".join(f"{device}{' with pmio' if pmio else ''}" for device in devices.PROFILES for pmio in (False, True))
+        head = " | ".join(
+            f"{device}{' with pmio' if pmio else ''}" for device in devices.PROFILES for pmio in (False, True)
+        )
         lines = [f"| MB/s | {head} |", "|---|" + "---|" * 6]
         who = list(itertools.product(devices.PROFILES, (False, True)))
         for name, cache in itertools.product(APPLICATIONS, CACHES):
@@ -543,11 +713,15 @@ class Study:
             rates = [rate(self.amount, self.way(rows, way, device, ranks, pattern, pmio, key)) for device, pmio in who]
             lines.append(f"| {words}: {way}, {pattern}, {ranks} ranks | " + " | ".join(rates) + " |")
         for order in ("sequential", "random"):
-            rates = [rate(self.amount // 2, [] if pmio else rows.values("seconds", bandwidth=order, device=device))
-                     for device, pmio in who]  # fmt: skip
+            rates = [
+                rate(self.amount // 2, [] if pmio else rows.values("seconds", bandwidth=order, device=device))
+                for device, pmio in who
+            ]
             lines.append(f"| write, {order}, as the model has it | " + " | ".join(rates) + " |")
-        sizes = f"1 GB of the paper is {self.scaled(GIB_BYTES, 2 * MIB) // MIB} MiB in the first rows, and 8 GB are " \
-            f"{self.amount // MIB} MiB in the others, with an eighth of it as page cache."  # fmt: skip
+        sizes = (
+            f"1 GB of the paper is {self.scaled(GIB_BYTES, 2 * MIB) // MIB} MiB in the first rows, and 8 GB are "
+            f"{self.amount // MIB} MiB in the others, with an eighth of it as page cache."
+        )
         return [*lines, "", sizes, *self.devices_told()]
 
     def devices_told(self):
@@ -578,8 +752,16 @@ class Study:
             at = [cache for cache in CACHES if found[cache]]
             rates = [amount / median(found[cache]) / 1e6 for cache in at]
             if at:
-                axes.plot(at, rates, "s--" if pmio else "o-", color=colour, markersize=5, fillstyle="none" if pmio else "full",
-                          linewidth=1, label=f"{device} with pmio" if pmio else device)  # fmt: skip
+                axes.plot(
+                    at,
+                    rates,
+                    "s--" if pmio else "o-",
+                    color=colour,
+                    markersize=5,
+                    fillstyle="none" if pmio else "full",
+                    linewidth=1,
+                    label=f"{device} with pmio" if pmio else device,
+                )
         axes.set_xticks(CACHES)
         axes.set_xlabel("page cache, GB of the paper")
         axes.set_ylabel("MB/s, all ranks")
@@ -587,16 +769,30 @@ class Study:
         axes.set_title(f"{name}, a file of {APPLICATIONS[name]} GB", loc="left", fontsize=10)
 
     def draw_ways(self, axes, rows, pyplot):
-        bars = [("POSIX", POSIX, "large"), ("individual", INDIVIDUAL, "large"), ("collective", COLLECTIVE, "large"),
-                ("individual, 64 KiB", INDIVIDUAL, "interleaved"), ("collective, 64 KiB", COLLECTIVE, "interleaved")]  # fmt: skip
+        bars = [
+            ("POSIX", POSIX, "large"),
+            ("individual", INDIVIDUAL, "large"),
+            ("collective", COLLECTIVE, "large"),
+            ("individual, 64 KiB", INDIVIDUAL, "interleaved"),
+            ("collective, 64 KiB", COLLECTIVE, "interleaved"),
+        ]
         width = 0.8 / len(bars)
         for number, (label, way, pattern) in enumerate(bars):
             for pmio in (False, True):
-                found = {place: self.way(rows, way, device, RANKS, pattern, pmio) for place, device in enumerate(devices.PROFILES)}
+                found = {
+                    place: self.way(rows, way, device, RANKS, pattern, pmio)
+                    for place, device in enumerate(devices.PROFILES)
+                }
                 at = [place + (number - len(bars) / 2 + 0.5) * width for place, seconds in found.items() if seconds]
                 rates = [self.amount / median(seconds) / 1e6 for seconds in found.values() if seconds]
                 if pmio:
-                    axes.plot(at, rates, "k_", markersize=8, label="with pmio" if way == COLLECTIVE and pattern == "large" else None)
+                    axes.plot(
+                        at,
+                        rates,
+                        "k_",
+                        markersize=8,
+                        label="with pmio" if way == COLLECTIVE and pattern == "large" else None,
+                    )
                 else:
                     axes.bar(at, rates, width, color=pyplot.cm.tab10(number), label=label)
         axes.set_xticks(range(len(devices.PROFILES)), devices.PROFILES)
@@ -605,10 +801,17 @@ class Study:
 
     def draw_shares(self, axes, rows):
         for number, (who, label) in enumerate((("plain", "step by step"), ("pmio", "pmio's engine"))):
-            known = [(place, device) for place, device in enumerate(devices.PROFILES)
-                     if rows.values(f"{who}_shuffle_us", steps=STEP_CALLS, device=device)]  # fmt: skip
-            axes.bar([place + 0.4 * number - 0.2 for place, _ in known],
-                     [100 * self.share(rows, device, who) for _, device in known], 0.4, label=label)  # fmt: skip
+            known = [
+                (place, device)
+                for place, device in enumerate(devices.PROFILES)
+                if rows.values(f"{who}_shuffle_us", steps=STEP_CALLS, device=device)
+            ]
+            axes.bar(
+                [place + 0.4 * number - 0.2 for place, _ in known],
+                [100 * self.share(rows, device, who) for _, device in known],
+                0.4,
+                label=label,
+            )
         axes.set_xticks(range(len(devices.PROFILES)), devices.PROFILES)
         axes.set_ylabel("% of collective writes")
         axes.set_ylim(0, 100)
@@ -622,8 +825,14 @@ class Study:
         places_of = range(len(MESSAGES))
         axes.plot(places_of, [1e3 * cost for cost, _ in found["HDD"]], "k^--", linewidth=1, label="cost of shuffling")
         for device, points in found.items():
-            axes.plot(places_of, [1e3 * gain for _, gain in points], "o-", linewidth=1, color=colours[device],
-                      label=f"benefit, {device}")  # fmt: skip
+            axes.plot(
+                places_of,
+                [1e3 * gain for _, gain in points],
+                "o-",
+                linewidth=1,
+                color=colours[device],
+                label=f"benefit, {device}",
+            )
         axes.set_yscale("symlog", linthresh=0.1)
         axes.set_xticks(places_of, [f"{size // MIB} MiB" if size >= MIB else f"{size >> 10} KiB" for size in MESSAGES])
         axes.set_xlabel("message")
