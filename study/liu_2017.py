@@ -617,7 +617,7 @@ class Study:
             ),
             claims.untested(
                 "IV-C",
-                "between SSD and NVM, there is no big difference in terms of bdw_seq and bdw_ran",
+                "between SSD and NVM, there is no big difference",
                 "the paper's bandwidths end at its network, and here is none",
             ),
         ]
@@ -719,8 +719,8 @@ class Study:
             ]
             lines.append(f"| write, {order}, as the model has it | " + " | ".join(rates) + " |")
         sizes = (
-            f"1 GB of the paper is {self.scaled(GIB_BYTES, 2 * MIB) // MIB} MiB in the first rows, and 8 GB are "
-            f"{self.amount // MIB} MiB in the others, with an eighth of it as page cache."
+            f"1 GB of the paper is {self.scaled(GIB_BYTES, 2 * MIB) // MIB} MiB in the rows of applications. "
+            f"The others have files of {self.amount // MIB} MiB, and page cache for an eighth of it."
         )
         return [*lines, "", sizes, *self.devices_told()]
 
