@@ -199,8 +199,7 @@ class Study:
             with places.temporary("study", "/dev/shm") as scratch:
                 _, most = self.job(cell, scratch / "target", small, None)
             self.memory[key] = max(0, most - 2 * small)  # its data, and its file in memory
-        writers = ranks if cell.get("bandwidth") != "sequential" else 1
-        return self.memory[key] + self.sizes(cell)[0] * ranks // writers
+        return self.memory[key] + self.sizes(cell)[0]
 
     def block(self, cell):
         """Bytes of a call, and further words for mpiio_bench."""
