@@ -14,6 +14,7 @@ from statistics import StatisticsError, median
 import claims
 import compare
 import devices
+from matplotlib import ticker
 from pmiolab import contestants, mpi_jobs, mpi_libraries, places
 from pmiolab.places import KIB, MIB
 
@@ -67,6 +68,7 @@ def posix(path, writers, amount, timeout):
         writer.join(max(0, end - time.monotonic()))
         if writer.is_alive():
             writer.kill()
+            writer.join()
     if any(writer.exitcode != 0 for writer in running) or path.stat().st_size != writers * amount:
         raise SystemExit("the POSIX writers failed, or timed out")
     return max(each[1] for each in times) - min(each[0] for each in times)
@@ -233,9 +235,9 @@ class Study:
 
         def few():
             factors = {(d, tasks): more(d, tasks, "individual", POSIX)[0] for d in DEVICES for tasks in IOR_TASKS[:-1]}
-            told = ", ".join(f"{device} with {tasks} {factor:.2f}" for (device, tasks), factor in factors.items())
+            told = ", ".join(f"{device} {factor:.2f} by {tasks}" for (device, tasks), factor in factors.items())
             holds = all(abs(factors["Optane", tasks] - 1) > abs(factors["HDD", tasks] - 1) for tasks in IOR_TASKS[:-1])
-            return holds, f"MPI-IO's time over that of POSIX I/O: {told}"
+            return holds, f"MPI-IO's time over that of POSIX I/O: {told} tasks"
 
         def many():
             tasks = IOR_TASKS[-1]
@@ -255,9 +257,9 @@ class Study:
         def shuffle():
             cases = list(itertools.product(DEVICES, IOR_TASKS[1:]))
             factors = [more(device, tasks, "two-phase", "individual")[0] for device, tasks in cases]
-            told = ", ".join(f"{device} with {tasks} {f:.2f}" for (device, tasks), f in zip(cases, factors))
+            told = ", ".join(f"{device} {f:.2f} by {tasks}" for (device, tasks), f in zip(cases, factors))
             return all(factor < ALIKE for factor in factors), (
-                f"two-phase I/O, which shuffles through this node's memory, takes so many times as long: {told}")
+                f"two-phase I/O, which shuffles through this node's memory, takes so many times as long: {told} tasks")
 
         return [
             claim("IV-C", "when the number of MPI tasks per node is smaller (i.e., 1 or 4), the performance difference "
@@ -350,7 +352,11 @@ class Study:
             return f"{median(values):,.0f}" if values else "–"
 
         heads = [f"{device}, {tasks}" for device in DEVICES for tasks in TASKS]
-        lines = ["MB/s by number of tasks:", "", f"| | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
+        sources = [f"{device} is {name} ({devices.PROFILES[name].source})" for device, name in DEVICES.items()]
+        lines = [f"Emulated devices: {'; '.join(sources)}. A write returns when the device has the bytes, but where "
+                 "they are left in the page cache. Two-phase with pmio is `pmio_mode=twophase`.",
+                 "", "MB/s by number of tasks:", ""]  # fmt: skip
+        lines += [f"| | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
         series = [("checkpoint", "individual"), ("clients", "individual")]
         series += [("methods", way) for way in (POSIX, *WAYS)] + [("stripes", way) for way in WAYS]
         for (question, way), pmio in itertools.product(series, (False, True)):
@@ -379,6 +385,9 @@ class Study:
 
         def finish(axes, title, ticks, label):
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:,.0f}")
+            axes.yaxis.set_minor_locator(ticker.NullLocator())
             axes.set_xticks(range(len(ticks)), ticks)
             axes.set_xlabel(label)
             axes.set_ylabel("MB/s, all ranks")
@@ -392,22 +401,23 @@ class Study:
             for device, pmio in itertools.product(DEVICES, (False, True)):
                 sets = [self.rates(rows, question, device, tasks, pmio=pmio) for tasks in TASKS]
                 line(axes, range(len(TASKS)), sets, device, of_device[device], pmio)
-        finish(panels[0, 0], "Figure 2: checkpoints", TASKS, "tasks")
-        finish(panels[1, 1], "Figure 6: clients", TASKS, "clients")
+        finish(panels[0, 0], "As figure 2: checkpoints", TASKS, "tasks")
+        finish(panels[1, 1], "As figure 6: clients", TASKS, "clients")
         for axes, device in zip(panels[0, 1:], DEVICES):
             for number, way in enumerate((POSIX, *WAYS)):
                 for pmio in (False, True):
                     sets = [self.rates(rows, "methods", device, tasks, way, pmio=pmio) for tasks in IOR_TASKS]
                     line(axes, range(len(IOR_TASKS)), sets, way, f"C{number}", pmio, "os^v"[number])
-            finish(axes, f"Figures 3 and 4: methods, {device}", IOR_TASKS, "tasks")
+            finish(axes, f"As figures 3 and 4: methods, {device}", IOR_TASKS, "tasks")
         for device, cache, pmio in itertools.product(DEVICES, BLOCK_CALLS, (False, True)):
             sets = [self.rates(rows, "blocks", device, cache=cache, pmio=pmio, block=block) for block in BLOCKS]
             color = of_device[device] if cache == "through" else "tab:gray"
             name = device if cache == "through" else f"{device}, page cache"
             line(panels[1, 0], range(len(BLOCKS)), sets, name, color, pmio)
-        finish(panels[1, 0], f"Figure 5: block sizes, {RANKS} ranks", [f"{block // KIB}" for block in BLOCKS], "KiB")
+        finish(panels[1, 0], f"As figure 5: block sizes, {RANKS} ranks", [f"{block // KIB}" for block in BLOCKS], "KiB")
         self.draw_stripes(rows, panels[1, 2], of_device)
-        finish(panels[1, 2], f"Figure 8: methods, blocks in turn, {METHOD_RANKS} ranks", list(WAYS), "")
+        finish(panels[1, 2], f"As figure 8: methods, blocks in turn, {METHOD_RANKS} ranks", list(WAYS), "")
+        panels[1, 2].set_ylim(top=panels[1, 2].get_ylim()[1] * 3)  # room for the legend
         return figure
 
     def draw_stripes(self, rows, axes, of_device):
