@@ -24,32 +24,32 @@ DEVICE_MIB = 256
 RANKS = 2
 TASKS = (1, 2, 4, 8)  # of a node; the paper has up to 16 on each of three
 VARIABLE, VARIABLES = 2 * MIB, 9  # HACC-IO: 524,288 particles of each task
-IOR_TASKS = (1, 4, 8)
+FEW, MANY = (1, 4), 8  # the paper: 1 and 4, and 16
 TRANSFER, IOR_BYTES = 256 * KIB, 64 * MIB  # IOR's default; of all tasks
 BLOCKS = (8 * KIB, 32 * KIB, 128 * KIB, 512 * KIB, 2 * MIB, 8 * MIB)
 DIP = (128 * KIB, 2 * MIB)  # the paper: 120 KB and 2 MB
 BLOCK_BYTES, BLOCK_CALLS = 32 * MIB, {"through": 128, "back": 4096}  # of a rank: whichever is less
 CLIENT_BLOCK, CLIENT_CALLS = 256 * KIB, 64
-STRIPE, METHOD_RANKS, METHOD_CALLS = 64 * KIB, 4, 128  # PVFS2's default stripe
+STRIPE, STRIPE_CALLS = 64 * KIB, 256  # PVFS2's default stripe
 POSIX = "POSIX"
 WAYS = {
     "individual": ["--independent"],
     "collective": [],
-    "two-phase": ["--hint", "romio_cb_write=enable"],  # ROMIO's default does it only where ranges interleave
+    "two-phase": ["--hint", "romio_cb_write=enable"],  # ROMIO's default does it only where ranges overlap
 }
 LEVEL = 0.05
 ALIKE = 1.1  # medians that are not farther apart
 STABLE = 1.5
 
 
-def write_posix(path, offset, amount, ready, times):
-    """A writer's part of the file, as IOR writes it; times gets the begin and the end."""
+def write_posix(path, rank, writers, amount, ready, times):
+    """A writer's part of the file, as IOR's segments of one transfer; times gets the begin and the end."""
     data = os.urandom(TRANSFER)
     ready.wait()
     times[0] = time.monotonic()
     file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    for at in range(0, amount, TRANSFER):
-        os.pwrite(file, data, offset + at)
+    for at in range(rank * TRANSFER, writers * amount, writers * TRANSFER):
+        os.pwrite(file, data, at)
     os.close(file)
     times[1] = time.monotonic()
 
@@ -59,7 +59,7 @@ def posix(path, writers, amount, timeout):
     fork = multiprocessing.get_context("fork")
     ready = fork.Barrier(writers, timeout=timeout)
     times = [fork.Array("d", 2, lock=False) for _ in range(writers)]
-    running = [fork.Process(target=write_posix, args=(path, rank * amount, amount, ready, times[rank]))
+    running = [fork.Process(target=write_posix, args=(path, rank, writers, amount, ready, times[rank]))
                for rank in range(writers)]  # fmt: skip
     end = time.monotonic() + timeout
     for writer in running:
@@ -101,17 +101,19 @@ class Study:
             *({"question": "device", "device": device} for device in DEVICES),
             *some("checkpoint", tasks=TASKS, block=(VARIABLE,)),
             *some("checkpoint", cache=("back",), block=(VARIABLE,)),
-            *some("methods", tasks=IOR_TASKS, way=(POSIX, *WAYS), block=(TRANSFER,), pmio=(False,)),
-            *some("methods", tasks=IOR_TASKS, way=("individual", "collective"), block=(TRANSFER,), pmio=(True,)),
+            *some("methods", tasks=TASKS, way=(POSIX,), block=(TRANSFER,), pmio=(False,)),
+            *some("methods", tasks=TASKS, way=("individual", "collective"), block=(TRANSFER,)),
+            # Not by more: ranks that share a processor mostly wait for each other, by polling.
+            *some("methods", way=("two-phase",), block=(TRANSFER,)),
             *some("blocks", block=BLOCKS),
             *some("blocks", of=("Optane",), cache=("back",), block=BLOCKS),
             *some("clients", tasks=TASKS, block=(CLIENT_BLOCK,)),
-            *some("stripes", tasks=(METHOD_RANKS,), way=WAYS, block=(STRIPE,)),
+            *some("stripes", way=WAYS, block=(STRIPE,)),
         ]
 
     def calls(self, cell):
         """Of each rank."""
-        wanted = {"checkpoint": VARIABLES, "clients": CLIENT_CALLS, "stripes": METHOD_CALLS,
+        wanted = {"checkpoint": VARIABLES, "clients": CLIENT_CALLS, "stripes": STRIPE_CALLS,
                   "methods": IOR_BYTES // TRANSFER // cell["tasks"],
                   "blocks": min(BLOCK_CALLS[cell["cache"]], BLOCK_BYTES // cell["block"])}  # fmt: skip
         return max(2, round(wanted[cell["question"]] * self.options.scale))
@@ -142,7 +144,6 @@ class Study:
         mpi = mpi_libraries.choose(self.options.build, MPI)
         words = [places.benchmark(self.options.build, "mpiio", mpi), "--file", target, "--block", self.block(cell)]
         words += ["--bytes", amount, *WAYS[cell["way"]]]
-        words += ["--segmented"] if cell["question"] == "methods" else []
         words += ["--hint", f"striping_unit={STRIPE}"] if cell["question"] == "stripes" else []
         with places.temporary("study", "/dev/shm") as logs:
             more = {"settings": {"PMIO_DIR": logs}, "preload": [mpi.runtime]} if cell["pmio"] else {}
@@ -227,39 +228,40 @@ class Study:
         ]  # fmt: skip
 
     def of_methods(self, rows):
-        def more(device, tasks, way, than):
+        def more(device, tasks, way, than, question="methods"):
             """How many times as long it takes, and the probability."""
-            first, second = (self.rates(rows, "methods", device, tasks, each) for each in (way, than))
+            first, second = (self.rates(rows, question, device, tasks, each) for each in (way, than))
             factor = median(second) / median(first)
             return factor, compare.mann_whitney(first, second).p
 
         def few():
-            factors = {(d, tasks): more(d, tasks, "individual", POSIX)[0] for d in DEVICES for tasks in IOR_TASKS[:-1]}
+            factors = {(d, tasks): more(d, tasks, "individual", POSIX)[0] for d in DEVICES for tasks in FEW}
             told = ", ".join(f"{device} {factor:.2f} by {tasks}" for (device, tasks), factor in factors.items())
-            holds = all(abs(factors["Optane", tasks] - 1) > abs(factors["HDD", tasks] - 1) for tasks in IOR_TASKS[:-1])
+            holds = all(abs(factors["Optane", tasks] - 1) > abs(factors["HDD", tasks] - 1) for tasks in FEW)
             return holds, f"MPI-IO's time over that of POSIX I/O: {told} tasks"
 
         def many():
-            tasks = IOR_TASKS[-1]
-            found = {device: more(device, tasks, "individual", POSIX) for device in DEVICES}
+            found = {device: more(device, MANY, "individual", POSIX) for device in DEVICES}
             alike = all(1 / ALIKE < factor < ALIKE or p >= LEVEL for factor, p in found.values())
             told = ", ".join(f"{device} {factor:.2f} (p = {p:.3f})" for device, (factor, p) in found.items())
-            return alike, f"with {tasks} tasks on {os.cpu_count()} processors the times' ratio is: {told}"
+            return alike, f"with {MANY} tasks on {os.cpu_count()} processors the times' ratio is: {told}"
 
         def collective():
-            found = [more(device, tasks, "collective", "individual") for device in DEVICES for tasks in IOR_TASKS]
+            found = [more(device, tasks, "collective", "individual") for device in DEVICES for tasks in TASKS]
             slower = [(factor, p) for factor, p in found if factor > 1]
             return len(slower) == len(found), (
                 f"slower in {len(slower)} of {len(found)} cases, significantly in {sum(p < LEVEL for _, p in slower)}; "
                 f"its time is {min(found)[0]:.2f} to {max(found)[0]:.2f} of the other's. By default ROMIO shuffles "
-                "nothing where ranks do not interleave")  # fmt: skip
+                f"nothing where ranges do not overlap; {', '.join(map(str, TASKS))} tasks share {os.cpu_count()} "
+                "processors")  # fmt: skip
 
         def shuffle():
-            cases = list(itertools.product(DEVICES, IOR_TASKS[1:]))
-            factors = [more(device, tasks, "two-phase", "individual")[0] for device, tasks in cases]
-            told = ", ".join(f"{device} {f:.2f} by {tasks}" for (device, tasks), f in zip(cases, factors))
-            return all(factor < ALIKE for factor in factors), (
-                f"two-phase I/O, which shuffles through this node's memory, takes so many times as long: {told} tasks")
+            cases = {"methods": TRANSFER, "stripes": STRIPE}
+            factors = {(device, block // KIB): more(device, RANKS, "two-phase", "individual", question)[0]
+                       for device, (question, block) in itertools.product(DEVICES, cases.items())}  # fmt: skip
+            told = ", ".join(f"{device} {factor:.2f} of {kib} KiB" for (device, kib), factor in factors.items())
+            return all(factor < ALIKE for factor in factors.values()), (
+                f"two-phase I/O, which shuffles through this node's memory, takes so many times as long: {told}")
 
         return [
             claim("IV-C", "when the number of MPI tasks per node is smaller (i.e., 1 or 4), the performance difference "
@@ -334,12 +336,12 @@ class Study:
 
     def of_stripes(self, rows):
         def judge():
-            found = {(device, way): self.rate(rows, "stripes", device, METHOD_RANKS, way, block=STRIPE)
+            found = {(device, way): self.rate(rows, "stripes", device, way=way, block=STRIPE)
                      for device, way in itertools.product(DEVICES, WAYS)}  # fmt: skip
             told = "; ".join(f"{device} " + ", ".join(f"{way} {found[device, way]:,.0f}" for way in WAYS)
                              for device in DEVICES)  # fmt: skip
             better = [found[device, "collective"] > found[device, "individual"] for device in DEVICES]
-            return all(better), (f"MB/s of {METHOD_RANKS} ranks with blocks of one stripe in turn: {told}. "
+            return all(better), (f"MB/s of {RANKS} ranks with blocks of one stripe in turn: {told}. "
                                  "The file system here has no stripes")  # fmt: skip
 
         return claim("IV-E", "MPI Collective I/O performs better than MPI Independent I/O on both Optane and HDD",
@@ -406,9 +408,9 @@ class Study:
         for axes, device in zip(panels[0, 1:], DEVICES):
             for number, way in enumerate((POSIX, *WAYS)):
                 for pmio in (False, True):
-                    sets = [self.rates(rows, "methods", device, tasks, way, pmio=pmio) for tasks in IOR_TASKS]
-                    line(axes, range(len(IOR_TASKS)), sets, way, f"C{number}", pmio, "os^v"[number])
-            finish(axes, f"As figures 3 and 4: methods, {device}", IOR_TASKS, "tasks")
+                    sets = [self.rates(rows, "methods", device, tasks, way, pmio=pmio) for tasks in TASKS]
+                    line(axes, range(len(TASKS)), sets, way, f"C{number}", pmio, "os^v"[number])
+            finish(axes, f"As figures 3 and 4: methods, {device}", TASKS, "tasks")
         for device, cache, pmio in itertools.product(DEVICES, BLOCK_CALLS, (False, True)):
             sets = [self.rates(rows, "blocks", device, cache=cache, pmio=pmio, block=block) for block in BLOCKS]
             color = of_device[device] if cache == "through" else "tab:gray"
@@ -416,13 +418,13 @@ class Study:
             line(panels[1, 0], range(len(BLOCKS)), sets, name, color, pmio)
         finish(panels[1, 0], f"As figure 5: block sizes, {RANKS} ranks", [f"{block // KIB}" for block in BLOCKS], "KiB")
         self.draw_stripes(rows, panels[1, 2], of_device)
-        finish(panels[1, 2], f"As figure 8: methods, blocks in turn, {METHOD_RANKS} ranks", list(WAYS), "")
+        finish(panels[1, 2], f"As figure 8: methods, blocks in turn, {RANKS} ranks", list(WAYS), "")
         panels[1, 2].set_ylim(top=panels[1, 2].get_ylim()[1] * 3)  # room for the legend
         return figure
 
     def draw_stripes(self, rows, axes, of_device):
         for number, (device, pmio) in enumerate(itertools.product(DEVICES, (False, True))):
-            sets = [self.rates(rows, "stripes", device, METHOD_RANKS, way, pmio=pmio) for way in WAYS]
+            sets = [self.rates(rows, "stripes", device, way=way, pmio=pmio) for way in WAYS]
             places_of = [place + (number - 1.5) * 0.2 for place, values in enumerate(sets) if values]
             axes.bar(places_of, [median(values) for values in sets if values], 0.2, edgecolor=of_device[device],
                      color="white" if pmio else of_device[device], label=device + " with pmio" * pmio)  # fmt: skip
