@@ -1,6 +1,7 @@
 """What a paper says, and whether it holds here."""
 
 from dataclasses import dataclass
+from statistics import StatisticsError
 
 AGREES, DISAGREES, UNTESTED = "agrees", "disagrees", "cannot be tested here"
 
@@ -19,6 +20,17 @@ def held(section, quote, holds, why):
 
 def untested(section, quote, why):
     return Claim(section, quote, UNTESTED, why)
+
+
+def judged(section, quote, judge):
+    """judge: gives whether it holds, None if that cannot be said, and why. A run that it misses ends it."""
+    try:
+        holds, why = judge()
+    except StatisticsError:  # a median of nothing
+        return untested(section, quote, "runs that this needs have failed")
+    except LookupError as missing:
+        return untested(section, quote, str(missing.args[0]))
+    return untested(section, quote, why) if holds is None else held(section, quote, holds, why)
 
 
 def number_of(claims, verdict):

@@ -9,18 +9,15 @@ or with `striping_unit` alignment 1.
 """
 
 import itertools
-import multiprocessing
-import os
-import queue
 import re
 import shutil
-import time
 from collections import defaultdict
 from statistics import median
 from typing import NamedTuple
 
 import claims
 import compare
+import posix_io
 from pmiolab import contestants, mpi_jobs, mpi_libraries, places, quiet
 
 MPI = "mpich-5.0.2"
@@ -160,28 +157,6 @@ FILE_MS = re.compile(r"^pmio:\s+\d+ \|[\s\d]+\|[\s\d]+\|\s+([\d.]+)$", re.M)
 EXCHANGE_MS = re.compile(r"^pmio:\s+\d+ \|\s+([\d.]+)\s+([\d.]+) \|\s+\d+\s+\d+ \|", re.M)
 
 
-def write_posix(rank, ranks, path, record, calls, barrier):
-    """Every ranks-th record of a file; when that began, when it ended, and what opening took."""
-    data = memoryview(bytearray(b"%08d" % rank * (record * calls // 8)))
-    barrier.wait()
-    before = time.monotonic()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    start = time.monotonic()
-    for call in range(calls):
-        if os.pwrite(file, data[call * record : (call + 1) * record], (call * ranks + rank % ranks) * record) != record:
-            raise OSError(f"{path}: a short write")
-    os.close(file)
-    return start, time.monotonic(), start - before
-
-
-def posix_process(results, *arguments):
-    """A failure gets to the parent."""
-    try:
-        results.put(write_posix(*arguments))
-    except OSError as failure:
-        results.put(str(failure))
-
-
 class Study:
     title = "Knaak and Oswald 2009: alignment of collective buffering"
 
@@ -207,29 +182,10 @@ class Study:
 
     def posix(self, benchmark, calls, separate):
         """By processes that are no MPI job."""
-        context = multiprocessing.get_context("fork")
-        ranks, results = benchmark.ranks, context.Queue()
-        barrier = context.Barrier(ranks)
         with places.temporary("study", self.options.work) as scratch:
-            paths = [scratch / f"target{rank if separate else ''}" for rank in range(ranks)]
-            started = [context.Process(target=posix_process, args=(
-                results, rank, 1 if separate else ranks, paths[rank], benchmark.record, calls, barrier))
-                for rank in range(ranks)]  # fmt: skip
-            for process in started:
-                process.start()
-            try:
-                told = [results.get(timeout=self.options.timeout) for _ in started]
-            except queue.Empty:
-                raise SystemExit(f"{benchmark.title}, POSIX: no end within {self.options.timeout} s") from None
-            finally:
-                for process in started:
-                    process.join(1)
-                    process.kill()  # if it has not ended
-                    process.join()
-        if failed := [each for each in told if isinstance(each, str)]:
-            raise SystemExit(failed[0])
-        return {"s": max(end for _, end, _ in told) - min(start for start, *_ in told),
-                "open_s": max(opening for *_, opening in told), "bytes": ranks * calls * benchmark.record}  # fmt: skip
+            paths = [scratch / f"target{rank if separate else ''}" for rank in range(benchmark.ranks)]
+            told = posix_io.measure(paths, benchmark.record, calls, self.options.timeout, dealt=True)
+        return {"s": told["write_s"] + told["close_s"], "open_s": told["open_s"], "bytes": told["bytes"]}
 
     def run(self, benchmark, calls, way, scratch, logs, *, wrapper=(), **more):
         words = [places.benchmark(self.options.build, benchmark.program, self.mpi), "--file", scratch / "target"]

@@ -46,14 +46,6 @@ COLLECTIVE_HINTS = {"romio_cb_write": "enable", "romio_cb_read": "enable", "cb_n
 POSIX, INDIVIDUAL, COLLECTIVE = "POSIX", "individual", "collective"
 
 
-def judged(section, quote, work):
-    """work: whether it holds, and why."""
-    try:
-        return claims.held(section, quote, *work())
-    except StatisticsError:  # a median of nothing
-        return claims.untested(section, quote, "a cell that this needs could not be measured")
-
-
 def percents(values):
     return ", ".join(f"{name} {value:.1%}" for name, value in values.items())
 
@@ -239,7 +231,7 @@ class Study:
             ]
         ranks, (block, more) = cell.get("ranks", RANKS), self.block(cell)
         if cell.get("way") == POSIX:
-            return 1, [sys.executable, HERE / "posix_io.py", file, ranks, amount // ranks, block]
+            return 1, [sys.executable, HERE / "posix_io.py", file, ranks, block, amount // ranks // block]
         bytes_of = amount if cell.get("bandwidth") == "sequential" else amount // ranks
         words = [places.benchmark(self.options.build, "mpiio", self.mpi), "--file", file, "--block", block]
         return ranks, [*words, "--bytes", bytes_of, *more]
@@ -378,31 +370,31 @@ class Study:
             )
 
         return [
-            judged(
+            claims.judged(
                 "III-A",
                 "When the page cache size is large (e.g., 9GB and 11GB), there is almost no performance "
                 "difference between the three devices",
                 no_difference,
             ),
-            judged(
+            claims.judged(
                 "III-A",
                 "and SSD is reduced by 92.7% and 84.8% respectively, while the performance with NVM is only "
                 "reduced by 11.5%",
                 hacc,
             ),
-            judged(
+            claims.judged(
                 "III-A",
                 "As we decrease the cache size from 11GB to 3GB, the performance on the three devices remains stable",
                 stable,
             ),
-            judged("III-A", "the NVM has the best performance in all cases", best),
-            judged(
+            claims.judged("III-A", "the NVM has the best performance in all cases", best),
+            claims.judged(
                 "III-A",
                 "MADBench2 on NVM has significant performance reduction, 40.16%, while S3aSim on NVM has only "
                 "5.91% performance reduction",
                 accesses,
             ),
-            judged(
+            claims.judged(
                 "III-A",
                 "Compared with the traditional HDD and SSD, NVM is relatively insensitive to the page cache size",
                 insensitive,
@@ -429,13 +421,13 @@ class Study:
             )
 
         return [
-            judged(
+            claims.judged(
                 "III-B",
                 "there is almost no performance difference between MPI individual I/O and POSXI I/O on a single "
                 "node for HDD and SSD",
                 slow,
             ),
-            judged(
+            claims.judged(
                 "III-B",
                 "when we use NVM, we notice that POSIX I/O performs slightly better than MPI individual I/O by 4.87%",
                 fast,
@@ -501,14 +493,14 @@ class Study:
             )
 
         return [
-            judged(
+            claims.judged(
                 "III-C",
                 "For HDD with intensive I/O operations (i.e., 4 processes per node), the collective I/O performs "
                 "better",
                 hard_drive,
             ),
-            judged("III-C", "for SSD and NVM, MPI collective I/O always performs worse than MPI individual I/O", worse),
-            judged(
+            claims.judged("III-C", "for SSD and NVM, MPI collective I/O always performs worse than MPI individual I/O", worse),
+            claims.judged(
                 "III-C",
                 "the performance difference between MPI collective I/O and individual I/O becomes bigger in the "
                 "case of 4 processes per node than in the case of 1 process per node",
@@ -540,13 +532,13 @@ class Study:
             )
 
         return [
-            judged(
+            claims.judged(
                 "IV-B",
                 "from HDD, SSD, to NVM, the ratio of shuffle time to total collective I/O time increases from 7.85% "
                 "to 50.16%",
                 ratio,
             ),
-            judged("IV-B", "the shuffle time remains stable across the cases of HDD, SSD, and NVM", stable),
+            claims.judged("IV-B", "the shuffle time remains stable across the cases of HDD, SSD, and NVM", stable),
         ]
 
     # --- the model; seconds and bytes ---
@@ -607,12 +599,12 @@ class Study:
             return right == len(cases), f"the order of the devices is right in {right} of {len(cases)} cases"
 
         return [
-            judged(
+            claims.judged(
                 "IV-D",
                 "our model achieves high accuracy in 12 validation tests (average error 4.93% and at most 14.4%)",
                 accuracy,
             ),
-            judged(
+            claims.judged(
                 "IV-D",
                 "our model correctly captures performance trend across the three devices in different cases",
                 trend,
@@ -678,18 +670,18 @@ class Study:
             )
 
         return [
-            judged(
+            claims.judged(
                 "IV-E",
                 "both data shuffling cost and collective I/O benefit increase as the message size increases",
                 increase,
             ),
-            judged(
+            claims.judged(
                 "IV-E",
                 "although the data shuffling cost is larger than the benefit when the message size is small (32KB), "
                 "the data shuffling cost is smaller than the benefit when the message size is large (2MB and 16MB)",
                 hard_drive,
             ),
-            judged("IV-E", "for SSD and NVM, the data shuffling cost is always larger than the benefit", larger),
+            claims.judged("IV-E", "for SSD and NVM, the data shuffling cost is always larger than the benefit", larger),
         ]
 
     def table(self, rows):

@@ -1,14 +1,16 @@
-"""Processes that write a file by POSIX calls and read what the next one wrote: mpiio_bench --segmented without MPI.
+"""Processes that write files by POSIX calls, and read what the next one wrote: mpiio_bench without MPI.
 
-  posix_io.py FILE RANKS BYTES BLOCK     BYTES of each process, BLOCK of each call
+  posix_io.py FILE RANKS BLOCK CALLS     BLOCK bytes in each of so many calls of each process, one after the other
 
-Output: one line of JSON with the names of mpiio_bench. A phase's time is that of the slowest process.
+Output: one line of JSON with the names of mpiio_bench.
 """
 
 import json
 import multiprocessing
 import os
+import queue
 import sys
+import threading
 import time
 
 
@@ -20,43 +22,70 @@ def phase(barrier, work):
     return time.monotonic() - start
 
 
-def process(rank, path, ranks, amount, block, barrier, results):
-    data, opened = memoryview(bytearray([rank + 1]) * amount), []
+def transfer(rank, paths, offsets, block, read, barrier):
+    """The times of a process. offsets: of a rank's calls."""
+    own, others = offsets(rank), offsets((rank + 1) % len(paths))
+    data, opened = memoryview(bytearray([rank + 1]) * (block * len(own))), []
 
-    def write():
-        for at in range(0, amount, block):
-            if os.pwrite(opened[0], data[at : at + block], rank * amount + at) != len(data[at : at + block]):
-                raise OSError(f"{path}: a short write")
+    def each(call_at, offsets_of):
+        for number, at in enumerate(offsets_of):
+            if call_at(data[number * block : (number + 1) * block], at) != block:
+                raise OSError(f"{paths[rank]}: a call did less than it was told")
 
-    def read():
-        for at in range(0, amount, block):
-            os.preadv(opened[0], [data[at : at + block]], (rank + 1) % ranks * amount + at)
+    times = {"open_s": phase(barrier, lambda: opened.append(os.open(paths[rank], os.O_RDWR | os.O_CREAT, 0o600)))}
+    [file] = opened
+    times["write_s"] = phase(barrier, lambda: each(lambda part, at: os.pwrite(file, part, at), own))
+    if read:
+        times["read_s"] = phase(barrier, lambda: each(lambda part, at: os.preadv(file, [part], at), others))
+        if not bytes(data[:1]) == bytes(data[-1:]) == bytes([(rank + 1) % len(paths) + 1]):
+            raise OSError(f"{paths[rank]}: what was read is not what was written")
+    times["close_s"] = phase(barrier, lambda: os.close(file))
+    return times
 
-    times = {"open_s": phase(barrier, lambda: opened.append(os.open(path, os.O_RDWR | os.O_CREAT, 0o600)))}
-    times |= {"write_s": phase(barrier, write), "read_s": phase(barrier, read)}
-    times["close_s"] = phase(barrier, lambda: os.close(opened[0]))
-    results.put((times, bytes(data[:1]) == bytes(data[-1:]) == bytes([(rank + 1) % ranks + 1])))
+
+def process(results, *arguments):
+    """A failure gets to the parent."""
+    try:
+        results.put(transfer(*arguments))
+    except (OSError, threading.BrokenBarrierError) as failure:
+        results.put(f"POSIX writer: {failure!r}")
+
+
+def measure(paths, block, calls, timeout, *, dealt=False, read=False):
+    """What a process for each path takes: {"bytes", "ranks", "open_s", ...}, each phase's time that of the slowest.
+
+    Of a file that all share a process writes a segment or, if dealt, every so manyth block.
+    SystemExit if one fails, or does not end.
+    """
+    ranks, shared = len(paths), len(set(paths)) < len(paths)
+
+    def offsets(rank):
+        first, step = (0, 1) if not shared else (rank, ranks) if dealt else (rank * calls, 1)
+        return [(first + call * step) * block for call in range(calls)]
+
+    context = multiprocessing.get_context("fork")
+    results, barrier = context.Queue(), context.Barrier(ranks, timeout=timeout)
+    started = [context.Process(target=process, args=(results, rank, paths, offsets, block, read, barrier), daemon=True)
+               for rank in range(ranks)]  # fmt: skip
+    for each in started:
+        each.start()
+    try:
+        told = [results.get(timeout=timeout) for _ in started]
+    except queue.Empty:
+        raise SystemExit(f"POSIX writers: no end within {timeout} s") from None
+    finally:
+        for each in started:
+            each.join(1)
+            each.kill()  # if it has not ended
+            each.join()
+    if failed := [each for each in told if isinstance(each, str)]:
+        raise SystemExit(failed[0])
+    return {"bytes": ranks * calls * block, "ranks": ranks, **{name: max(t[name] for t in told) for name in told[0]}}
 
 
 def main():
-    path, ranks, amount, block = sys.argv[1], *map(int, sys.argv[2:])
-    context = multiprocessing.get_context("fork")
-    barrier, results = context.Barrier(ranks), context.Queue()
-    workers = [
-        context.Process(target=process, args=(rank, path, ranks, amount, block, barrier, results), daemon=True)
-        for rank in range(ranks)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if any(worker.exitcode != 0 for worker in workers):
-        raise SystemExit("posix_io: a process failed")
-    told = [results.get() for _ in workers]
-    if not all(right for _, right in told):
-        raise SystemExit("posix_io: what was read is not what was written")
-    slowest = {name: max(times[name] for times, _ in told) for name in told[0][0]}
-    print(json.dumps({"bytes": ranks * amount, "ranks": ranks, **slowest}))
+    path, ranks, block, calls = sys.argv[1], *map(int, sys.argv[2:])
+    print(json.dumps(measure([path] * ranks, block, calls, None, read=True)))
     os.unlink(path)
 
 

@@ -244,12 +244,7 @@ class Study:
 
     def claims(self, rows):
         """A claim whose runs have failed is not tested."""
-        found = []
-        for section, quote, judge in self.judged():
-            try:
-                found.append(claims.held(section, quote, *judge(rows)))
-            except LookupError as missing:
-                found.append(claims.untested(section, quote, str(missing.args[0])))
+        found = [claims.judged(section, quote, lambda judge=judge: judge(rows)) for section, quote, judge in self.judged()]
         return [*found, *self.beyond()]
 
     def judged(self):

@@ -6,14 +6,13 @@ latest when a file is closed. A part is also measured with bytes that may stay t
 """
 
 import itertools
-import multiprocessing
 import os
-import time
-from statistics import StatisticsError, median
+from statistics import median
 
 import claims
 import compare
 import devices
+import posix_io
 from matplotlib import ticker
 from pmiolab import contestants, mpi_jobs, mpi_libraries, places
 from pmiolab.places import KIB, MIB
@@ -40,47 +39,6 @@ WAYS = {
 LEVEL = 0.05
 ALIKE = 1.1  # medians that are not farther apart
 STABLE = 1.5
-
-
-def write_posix(path, rank, writers, amount, ready, times):
-    """A writer's part of the file, as IOR's segments of one transfer; times gets the begin and the end."""
-    data = os.urandom(TRANSFER)
-    ready.wait()
-    times[0] = time.monotonic()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    for at in range(rank * TRANSFER, writers * amount, writers * TRANSFER):
-        os.pwrite(file, data, at)
-    os.close(file)
-    times[1] = time.monotonic()
-
-
-def posix(path, writers, amount, timeout):
-    """Seconds that so many processes take for a file. SystemExit if they fail."""
-    fork = multiprocessing.get_context("fork")
-    ready = fork.Barrier(writers, timeout=timeout)
-    times = [fork.Array("d", 2, lock=False) for _ in range(writers)]
-    running = [fork.Process(target=write_posix, args=(path, rank, writers, amount, ready, times[rank]))
-               for rank in range(writers)]  # fmt: skip
-    end = time.monotonic() + timeout
-    for writer in running:
-        writer.start()
-    for writer in running:
-        writer.join(max(0, end - time.monotonic()))
-        if writer.is_alive():
-            writer.kill()
-            writer.join()
-    if any(writer.exitcode != 0 for writer in running) or path.stat().st_size != writers * amount:
-        raise SystemExit("the POSIX writers failed, or timed out")
-    return max(each[1] for each in times) - min(each[0] for each in times)
-
-
-def claim(section, quote, judge):
-    """judge: gives whether it holds, None if that cannot be said, and why."""
-    try:
-        holds, why = judge()
-    except StatisticsError:
-        return claims.untested(section, quote, "runs that this needs have failed")
-    return claims.untested(section, quote, why) if holds is None else claims.held(section, quote, holds, why)
 
 
 class Study:
@@ -136,7 +94,9 @@ class Study:
             amount = self.block(cell) * calls
             contestants.touch_memory(contestants.COPIES * cell["tasks"] * amount)
             if cell["way"] == POSIX:
-                seconds = posix(device / "target", cell["tasks"], amount, self.options.timeout)
+                told = posix_io.measure([device / "target"] * cell["tasks"], TRANSFER, amount // TRANSFER,
+                                        self.options.timeout, dealt=True)  # fmt: skip
+                seconds = told["open_s"] + told["write_s"] + told["close_s"]
                 return {"seconds": seconds, "bytes": amount * cell["tasks"]}
             return self.by_mpi(cell, amount, device / "target")
 
@@ -187,8 +147,8 @@ class Study:
             return None, f"the limits of these devices know no place. As above, {told('Optane', 'write')} MB/s"
 
         return [
-            claim("IV-A", "both read and write bandwidths of Optane device are much higher than those of HDD", judge),
-            claim("IV-A", "Optane has no big performance difference between random and sequential read/write",
+            claims.judged("IV-A", "both read and write bandwidths of Optane device are much higher than those of HDD", judge),
+            claims.judged("IV-A", "Optane has no big performance difference between random and sequential read/write",
                   judge_random),
         ]  # fmt: skip
 
@@ -219,11 +179,11 @@ class Study:
                 f"They share {os.cpu_count()} processors")  # fmt: skip
 
         return [
-            claim("IV-B", "the performance difference between Optane and HDD is smaller than the bandwidth difference "
+            claims.judged("IV-B", "the performance difference between Optane and HDD is smaller than the bandwidth difference "
                   "we get in the basic performance evaluation", smaller),
-            claim("IV-B", "We attribute such smaller performance difference to the network effect when doing remote "
+            claims.judged("IV-B", "We attribute such smaller performance difference to the network effect when doing remote "
                   "I/O with NFS", network),
-            claim("IV-B", "we see slightly decrease of the bandwidth per MPI task when the number of MPI tasks is "
+            claims.judged("IV-B", "we see slightly decrease of the bandwidth per MPI task when the number of MPI tasks is "
                   "larger than four", per_task),
         ]  # fmt: skip
 
@@ -264,12 +224,12 @@ class Study:
                 f"two-phase I/O, which shuffles through this node's memory, takes so many times as long: {told}")
 
         return [
-            claim("IV-C", "when the number of MPI tasks per node is smaller (i.e., 1 or 4), the performance difference "
+            claims.judged("IV-C", "when the number of MPI tasks per node is smaller (i.e., 1 or 4), the performance difference "
                   "between POSIX I/O and MPI individual I/O on Optane is larger than that on HDD", few),
-            claim("IV-C", "when the number of MPI tasks per node is larger (i.e., 16), we see almost no performance "
+            claims.judged("IV-C", "when the number of MPI tasks per node is larger (i.e., 16), we see almost no performance "
                   "difference between POSIX I/O and MPI individual I/O", many),
-            claim("IV-D", "MPI collective I/O always performs worse than MPI individual I/O", collective),
-            claim("IV-D", "We attribute such result to the bad network performance in our test platform", shuffle),
+            claims.judged("IV-D", "MPI collective I/O always performs worse than MPI individual I/O", collective),
+            claims.judged("IV-D", "We attribute such result to the bad network performance in our test platform", shuffle),
         ]  # fmt: skip
 
     def by_block(self, rows, device, cache="through"):
@@ -303,10 +263,10 @@ class Study:
             return False, f"it drops here too ({', '.join(where)} the page cache), where no file is striped"
 
         return [
-            claim("IV-E", "write bandwidth of HDD continues growing when the block size increases", growing),
-            claim("IV-E", "there is an interesting performance drop as we increase the block size from 120 KB to 2MB",
+            claims.judged("IV-E", "write bandwidth of HDD continues growing when the block size increases", growing),
+            claims.judged("IV-E", "there is an interesting performance drop as we increase the block size from 120 KB to 2MB",
                   dip),
-            claim("IV-E", "We suspect such drop is because of the PVFS data alignment problem across multiple I/O "
+            claims.judged("IV-E", "We suspect such drop is because of the PVFS data alignment problem across multiple I/O "
                   "nodes", alignment),
         ]  # fmt: skip
 
@@ -327,8 +287,8 @@ class Study:
             return max(found) / min(found) < STABLE, told
 
         return [
-            claim("IV-E", "as we increase the number of clients, the write bandwidth keeps increasing", scales),
-            claim("IV-E", "HDD does not have such good scalability: the write bandwidth remains relatively stable",
+            claims.judged("IV-E", "as we increase the number of clients, the write bandwidth keeps increasing", scales),
+            claims.judged("IV-E", "HDD does not have such good scalability: the write bandwidth remains relatively stable",
                   stable),
             claims.untested("IV-E", "For Optane, the bandwidth increases less than 15%, while for HDD, the bandwidth "
                             "increases 2.6x", "this machine is one node; I/O nodes are others, behind a network"),
@@ -344,7 +304,7 @@ class Study:
             return all(better), (f"MB/s of {RANKS} ranks with blocks of one stripe in turn: {told}. "
                                  "The file system here has no stripes")  # fmt: skip
 
-        return claim("IV-E", "MPI Collective I/O performs better than MPI Independent I/O on both Optane and HDD",
+        return claims.judged("IV-E", "MPI Collective I/O performs better than MPI Independent I/O on both Optane and HDD",
                      judge)  # fmt: skip
 
     def table(self, rows):
