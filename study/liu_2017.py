@@ -19,12 +19,10 @@ from statistics import StatisticsError, linear_regression, mean, median
 import claims
 import compare
 import devices
-from pmiolab import contestants, mpi_jobs, mpi_libraries, places
+from pmiolab import contestants, memory_groups, mpi_jobs, mpi_libraries, places
 from pmiolab.places import MIB
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "tests"))
-import limits  # noqa: E402  memory cgroups of both versions
 
 MPI = "mpich-5.0.2"
 RANKS, MORE_RANKS = 2, 4  # the paper has 1 and 4 on each of 4 nodes
@@ -238,7 +236,7 @@ class Study:
 
     def job(self, cell, file, amount, limit):
         """What it tells, and the most memory that it had; limit: of its memory and page cache, or None."""
-        parent = limits.own_group()
+        parent = memory_groups.own_group()
         if parent is None:
             raise SystemExit("no memory cgroup can be made here")
         ranks, words = self.words(cell, file, amount)
@@ -248,7 +246,7 @@ class Study:
             words += ["--compute", f"{pause:.3f}"]
             forgetting = Forgetting(file, amount, pause, self.options.timeout)
         with places.temporary("study", "/dev/shm") as logs, contextlib.ExitStack() as stack:
-            group = limits.Group(parent, logs.name)
+            group = memory_groups.Group(parent, logs.name)
             stack.callback(group.remove)
             if limit is not None:
                 group.set("memory.max", limit)
