@@ -10,7 +10,7 @@ from statistics import median
 
 import claims
 import compare
-from pmiolab import contestants, mpi_jobs, mpi_libraries, places, quiet
+from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places, quiet
 
 RANKS = 2
 SMALL, LARGE = (1024, 1312), (58864, 65536)
@@ -252,7 +252,7 @@ class Study:
                         axes.plot(at, rates, "k_", markersize=9, label="with pmio" if number == 0 else None)
                     else:
                         axes.bar(at, rates, width, color=pyplot.cm.tab10(number), label=name)
-            axes.set_yscale("log")
+            figures.log_scale(axes)
             axes.set_xticks(range(len(SEGMENTS)), [f"{size:,} B" for size in SEGMENTS])
             axes.set_title(f"{operation}, {api}", loc="left", fontsize=10)
             axes.set_ylabel("MB/s, all ranks")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import claims
 import compare
 import posix_io
-from pmiolab import contestants, mpi_jobs, mpi_libraries, places, quiet
+from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places, quiet
 
 MPI = "mpich-5.0.2"
 RANKS, AGGREGATORS = 2, 2
@@ -480,7 +480,7 @@ class Study:
                 axes.plot(*zip(*found), "o-" if WAYS[way].pmio is None else "s--", markersize=4, label=WAYS[way].label)
         axes.set_xscale("log", base=2)
         axes.set_xticks(DUMP_RANKS, [str(ranks) for ranks in DUMP_RANKS])
-        axes.set_yscale("log")
+        figures.log_scale(axes)
         axes.set_title("Benchmark 3: HDF5 dump of the same size", loc="left", fontsize=10)
         axes.set_xlabel("ranks")
         axes.set_ylabel("MiB/s, all ranks")
@@ -493,7 +493,7 @@ class Study:
             found = [(at, share(name, way)) for at, name in enumerate(names) if self.number(rows, "writes", name, way)]
             places_of = [at + (number - len(COLLECTIVE) / 2 + 0.5) * width for at, _ in found]
             axes.bar(places_of, [value for _, value in found], width, label=WAYS[way].label)
-        axes.set_xticks(range(len(names)), [name.replace("of", "with") + " ranks" * ("of" in name) for name in names])
+        axes.set_xticks(range(len(names)), [name.replace(" of ", "\n") + " ranks" * ("of" in name) for name in names])
         axes.set_xlabel("benchmark")
         axes.set_ylim(0, 105)
         axes.set_title(title, loc="left", fontsize=10)

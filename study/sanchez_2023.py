@@ -13,7 +13,7 @@ from statistics import median
 
 import claims
 import compare
-from pmiolab import contestants, mpi_jobs, mpi_libraries, places, quiet
+from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places, quiet
 from pmiolab.grid_patterns import PATTERNS as KNOWN
 from pmiolab.places import KIB, MIB
 
@@ -453,7 +453,7 @@ class Study:
                      color=pyplot.cm.tab10(number), label=way)  # fmt: skip
             axes.plot(at, [self.rate(rows, after_close, pattern=name, by=way) for name in names], "k_", markersize=8,
                       label="complete file; read after the close" if number == len(WAYS) - 1 else None)  # fmt: skip
-        axes.set_yscale("log")
+        figures.log_scale(axes)
         axes.set_xticks(range(len(self.patterns)), self.patterns, fontsize=9)
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_ylabel("MB/s, all ranks")
@@ -489,7 +489,7 @@ class Study:
         sizes = sorted({size for sizes in BUFFERS.values() for size in sizes})
         axes.set_xscale("log", base=2)
         axes.set_xticks([size / MIB for size in sizes], [f"{size / MIB:g}" for size in sizes])
-        axes.set_yscale("log")
+        figures.log_scale(axes)
         axes.set_ylim(top=axes.get_ylim()[1] * 2)  # for the legend
         axes.set_xlabel("buffer of an aggregator, or log of a rank, MiB")
         axes.set_title("write, tiles in calls of 16 MiB; dotted: complete file", loc="left", fontsize=10)

@@ -13,8 +13,7 @@ import claims
 import compare
 import devices
 import posix_io
-from matplotlib import ticker
-from pmiolab import contestants, mpi_jobs, mpi_libraries, places
+from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places
 from pmiolab.places import KIB, MIB
 
 MPI = "mpich-5.0.2"
@@ -346,10 +345,7 @@ class Study:
                           markerfacecolor="white" if pmio else color, label=label + " with pmio" * pmio)  # fmt: skip
 
         def finish(axes, title, ticks, label):
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter("{x:,.0f}")
-            axes.yaxis.set_minor_locator(ticker.NullLocator())
+            figures.log_scale(axes)
             axes.set_xticks(range(len(ticks)), ticks)
             axes.set_xlabel(label)
             axes.set_ylabel("MB/s, all ranks")
