@@ -12,58 +12,12 @@ Makes memory cgroups of version 1 or 2, which needs root; exits with 77 if it ma
 import os
 import shutil
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pmiolab import checks, command_line, mpi_libraries, places, process_table, processes
+from pmiolab import checks, command_line, mpi_libraries, places, processes
+from pmiolab.memory_groups import Group, own_group
 from pmiolab.places import MIB
-
-
-class Group:
-    """A memory cgroup below that of this process; remove() it at the end. Names are those of version 2."""
-
-    V1 = {"memory.max": "memory.limit_in_bytes", "memory.swap": "memory.memsw.limit_in_bytes"}
-
-    def __init__(self, parent, name):
-        self.path = parent / name
-        self.path.mkdir()
-        self.is_v1 = (self.path / "memory.limit_in_bytes").exists()
-
-    def has(self, key):
-        return (self.path / (self.V1.get(key, key) if self.is_v1 else key)).exists()
-
-    def set(self, key, number):
-        (self.path / (self.V1.get(key, key) if self.is_v1 else key)).write_text(str(number))
-
-    def kills(self):
-        text = (self.path / ("memory.oom_control" if self.is_v1 else "memory.events")).read_text()
-        return sum(int(line.split()[1]) for line in text.splitlines() if line.split()[0] == "oom_kill")
-
-    def remove(self):
-        for _ in range(100):  # the kernel counts a process for a moment after its end
-            process_table.kill(int(pid) for pid in (self.path / "cgroup.procs").read_text().split())
-            try:
-                return self.path.rmdir()
-            except OSError:
-                time.sleep(0.05)
-        return None
-
-
-def own_group():
-    """The directory of a memory cgroup that may have children: this process's own if it may, the root, or None."""
-    hierarchies = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, point, kind, options = line.split()[:4]
-        if kind == "cgroup" and "memory" in options.split(","):
-            named = next((path for names, path in hierarchies.items() if "memory" in names.split(",")), None)
-        elif kind == "cgroup2" and "memory" in (Path(point) / "cgroup.subtree_control").read_text().split():
-            named = "/"  # a group with processes of its own may have none below it
-        else:
-            continue
-        if named is not None and (Path(point) / named.lstrip("/")).is_dir():
-            return Path(point) / named.lstrip("/")
-    return None
 
 
 @dataclass
