@@ -5,11 +5,11 @@ Table II's requests by MPI-IO and HDF5, figure 6's large ones, and figure 8's fi
 """
 
 import itertools
-import json
 from statistics import median
 
 import claims
 import compare
+import two_phase
 from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places, quiet
 
 RANKS = 2
@@ -18,10 +18,8 @@ SEGMENTS = {1024: 6554, 1312: 5116, 58864: 116, 65536: 104}  # table II; of each
 BT_IO, BT_IO_CALLS = 18 << 20, 4  # section IV-A: the size of BT-IO's requests, class D
 APIS = {"MPI-IO": "mpiio", "HDF5": "hdf5"}
 OPERATIONS = {"write": "write_s", "read": "read_s"}
-STEPS = ("ranges", "counts", "requests", "data", "write")  # table III, one to five
 STEP_CALLS = 400
 DIFFER = 1.5  # medians that are farther apart differ by more than a reader would call alike
-LEVEL = 0.05
 
 
 def implementations(build):
@@ -79,13 +77,8 @@ class Study:
         return mpi_jobs.measure(mpi, RANKS, words, name=str(words[0].name), timeout=self.options.timeout, **more)
 
     def steps(self, mpi, scratch):
-        words = [places.pmio(self.options.build), "bench", "steps", "--mpi", mpi.tag, "--calls", STEP_CALLS, "--json"]
-        words += ["--file", scratch / "file"]
-        ended = mpi_jobs.run(mpi, RANKS, words, timeout=self.options.timeout)
-        if ended.code != 0:
-            raise SystemExit(f"pmio bench steps: {ended.how}\n{ended.output}")
-        told = json.loads(ended.output[ended.output.index("{") : ended.output.rindex("}") + 1])
-        return {name: told["steps"][name]["median_us"] for name in STEPS}
+        words = two_phase.words(self.options.build, mpi, scratch / "file", STEP_CALLS)
+        return two_phase.medians(two_phase.results(mpi_jobs.run(mpi, RANKS, words, timeout=self.options.timeout)))
 
     # --- what it shows ---
 
@@ -120,7 +113,7 @@ class Study:
         bt_io = self.spread(rows, "write", "MPI-IO", BT_IO)
         some, pairs = [], 0
         for way, size in itertools.product(both, SMALL):
-            some += [p for p in compare.dunn(self.sets(rows, *way, size)).values() if p < LEVEL]
+            some += [p for p in compare.dunn(self.sets(rows, *way, size)).values() if p < compare.LEVEL]
             pairs += len(compare.dunn(self.sets(rows, *way, size)))
         return [
             claims.held("IV-B", "For the small request sizes (1024 and 1312 bytes) […] we can see performance differences "
@@ -146,7 +139,7 @@ class Study:
             all_of_them += 1  # both write the same number of bytes, but for 2 %
             if median(more) >= median(less):
                 contrary.append(f"{name}, {operation}, {api}")
-            elif compare.mann_whitney(less, more).p < LEVEL:
+            elif compare.mann_whitney(less, more).p < compare.LEVEL:
                 confirmed += 1
         return claims.held("IV-B", "Larger requests lead to higher performance from all MPI implementations (all "
                            "differences were confirmed with the Wilcoxon-Mann-Whitney test)",
@@ -162,8 +155,8 @@ class Study:
             ps = [compare.dunn(self.sets(rows, operation, "MPI-IO", size)).get(frozenset((intel[0], name)))
                   for operation in OPERATIONS for size in SEGMENTS for name in romio]  # fmt: skip
             ps = [p for p in ps if p is not None]
-            result.append(claims.held("IV-B", quote, all(p >= LEVEL for p in ps),
-                                      f"with Open MPI's ROMIO of today, {sum(p < LEVEL for p in ps)} of {len(ps)} "
+            result.append(claims.held("IV-B", quote, all(p >= compare.LEVEL for p in ps),
+                                      f"with Open MPI's ROMIO of today, {sum(p < compare.LEVEL for p in ps)} of {len(ps)} "
                                       "comparisons by MPI-IO differ (Dunn, Holm)"))  # fmt: skip
         else:
             result.append(claims.untested("IV-B", quote, "no Intel MPI is here"))
@@ -193,23 +186,25 @@ class Study:
                 continue
             cases += 1
             slower += median(hdf5) > median(straight)
-            confirmed += median(hdf5) > median(straight) and compare.mann_whitney(straight, hdf5).p < LEVEL
+            confirmed += median(hdf5) > median(straight) and compare.mann_whitney(straight, hdf5).p < compare.LEVEL
         return claims.held("IV-B", "HDF5 presented an inferior performance than MPI-IO, due to its added overhead",
                            slower > 0.9 * cases, f"slower in {slower} of {cases} cases, significantly in {confirmed}")  # fmt: skip
 
     def normality(self, rows):
         sets = [values for operation, api, size in itertools.product(OPERATIONS, APIS, SEGMENTS)
                 for values in self.sets(rows, operation, api, size).values()]  # fmt: skip
-        not_normal = sum(compare.shapiro(values) < LEVEL for values in sets)
+        not_normal = sum(compare.shapiro(values) < compare.LEVEL for values in sets)
         return claims.held("III-C", "We could not conclude all these results follow a normal distribution", not_normal > 0,
                            f"Shapiro and Wilk reject it for {not_normal} of {len(sets)} sets")  # fmt: skip
 
     def of_steps(self, rows):
         names = [name for name in self.implementations if rows.values("requests", steps=STEP_CALLS, by=name)]
-        times = {name: {step: median(rows.values(step, steps=STEP_CALLS, by=name)) for step in STEPS} for name in names}
+        times = {name: {step: median(rows.values(step, steps=STEP_CALLS, by=name)) for step in two_phase.NAMES}
+                 for name in names}  # fmt: skip
         most = {name: max(steps, key=steps.get) for name, steps in times.items()}
         shares = {name: steps["write"] / sum(steps.values()) for name, steps in times.items()}
-        told = "; ".join(f"{name}: " + ", ".join(f"{steps[step]:.1f}" for step in STEPS) for name, steps in times.items())
+        told = "; ".join(f"{name}: " + ", ".join(f"{each:.1f}" for each in steps.values())
+                         for name, steps in times.items())  # fmt: skip
         return [
             claims.held("IV-C", "Most of the time was spent in Step 3, where processes communicate request information "
                         "(offset and size) to their aggregators", all(step == "requests" for step in most.values()),

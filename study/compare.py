@@ -1,10 +1,14 @@
 """Whether sets of measured times differ; by scipy and scikit-posthocs."""
 
 import itertools
+from statistics import median
 from typing import NamedTuple
 
 import scikit_posthocs
 import scipy.stats
+
+LEVEL = 0.05  # of significance
+ENOUGH = 4  # fewer values of each cannot differ significantly
 
 
 class Difference(NamedTuple):
@@ -21,6 +25,12 @@ def mann_whitney(first, second):
     """Two-sided."""
     test = scipy.stats.mannwhitneyu(first, second, alternative="two-sided")
     return Difference(test.pvalue, 2 * test.statistic / (len(first) * len(second)) - 1)
+
+
+def is_less(first, second):
+    """By the medians, and significantly if there are enough values for that to be possible."""
+    possible = min(len(first), len(second)) >= ENOUGH
+    return median(first) < median(second) and (not possible or mann_whitney(first, second).p < LEVEL)
 
 
 def dunn(sets):

@@ -27,7 +27,6 @@ BLOCK = 64 << 10  # what the paper calls a physical I/O block
 DUMP_RANKS, VARIABLE = (2, 4, 8), 2_048_000  # bytes of all ranks: 256,000 of each of 8, as of the paper's 1,000
 FIELD = 674_592  # of a writer: 4500 x 3298 reals, HYCOM's global grid of 1/12 degree, by 88 writers
 DIFFER = 1.5  # medians that are farther apart differ by more than a reader would call alike
-LEVEL = 0.05
 
 ALIGNED = ("0", "1", "2")
 ENGINE = ("none", *ALIGNED)  # of pmio's collective buffering: the paper's four modes
@@ -144,12 +143,6 @@ def count(writes, call_bytes):
                  shared_in_calls(writes, call_bytes))  # fmt: skip
 
 
-def is_less(first, second):
-    """By the medians, and significantly if there are enough values for that to be possible."""
-    possible = min(len(first), len(second)) >= 4
-    return median(first) < median(second) and (not possible or compare.mann_whitney(first, second).p < LEVEL)
-
-
 # What strace(1) and pmio (PMIO_STATS=2) tell of system writes, and pmio's tables of a rank's milliseconds.
 TRACED = re.compile(r"^pwrite64\(\d+<.*/target>, .*, (\d+), (\d+)\) = \d+$", re.M)
 TOLD = re.compile(r"PE=(\d+)\s+W_rec=\d+\s+off=(\d+)\s+len=(\d+)")
@@ -253,7 +246,7 @@ class Study:
                          for name, factor in factors.items())  # fmt: skip
 
     def is_faster(self, rows, benchmark, one, other):
-        return is_less(self.rates(rows, benchmark, other), self.rates(rows, benchmark, one))
+        return compare.is_less(self.rates(rows, benchmark, other), self.rates(rows, benchmark, one))
 
     def p(self, rows, benchmark, one, other):
         return compare.mann_whitney(self.rates(rows, benchmark, one), self.rates(rows, benchmark, other)).p
@@ -306,7 +299,7 @@ class Study:
                         f"alignment 1 {sum(all_over['1']):.0f}"),
             claims.held("Alignment 2", "it minimizes the Lustre file system extent lock contention on a single "
                         "collective call and thus reduces system I/O time",
-                        conflicts["2"] == min(conflicts.values()) and is_less(*times),
+                        conflicts["2"] == min(conflicts.values()) and compare.is_less(*times),
                         "benchmark 1, stripes with several writers in one call: " +
                         ", ".join(f"{WAYS[way].label} {n:.0f}" for way, n in conflicts.items()) +
                         f"; system I/O time of all ranks {file_ms[0]:.0f} ms, without buffering {file_ms[1]:.0f} ms "

@@ -19,6 +19,7 @@ from statistics import StatisticsError, linear_regression, mean, median
 import claims
 import compare
 import devices
+import two_phase
 from pmiolab import contestants, memory_groups, mpi_jobs, mpi_libraries, places
 from pmiolab.places import MIB
 
@@ -39,7 +40,6 @@ STEP_CALLS = 24
 MESSAGES = (32 << 10, 2 * MIB, 16 * MIB)  # figure 11
 LOOK_S = 0.3  # between two looks at a file that is being written
 DIFFER = 1.25  # medians that are farther apart are no "almost the same"
-LEVEL = 0.05
 COLLECTIVE_HINTS = {"romio_cb_write": "enable", "romio_cb_read": "enable", "cb_nodes": 1}
 POSIX, INDIVIDUAL, COLLECTIVE = "POSIX", "individual", "collective"
 
@@ -50,7 +50,7 @@ def percents(values):
 
 def is_slower(one, other):
     """Significantly."""
-    return median(one) > median(other) and compare.mann_whitney(one, other).p < LEVEL
+    return median(one) > median(other) and compare.mann_whitney(one, other).p < compare.LEVEL
 
 
 def is_written(path, amount, seconds):
@@ -213,20 +213,8 @@ class Study:
     def words(self, cell, file, amount):
         """Processes that the launcher starts, and their words."""
         if "steps" in cell:
-            return RANKS, [
-                places.pmio(self.options.build),
-                "bench",
-                "steps",
-                "--mpi",
-                self.mpi.tag,
-                "--json",
-                "--calls",
-                STEP_CALLS,
-                "--bytes",
-                self.transfer // RANKS,
-                "--file",
-                file,
-            ]
+            block = self.transfer // RANKS
+            return RANKS, two_phase.words(self.options.build, self.mpi, file, STEP_CALLS, block)
         ranks, (block, more) = cell.get("ranks", RANKS), self.block(cell)
         if cell.get("way") == POSIX:
             return 1, [sys.executable, HERE / "posix_io.py", file, ranks, block, amount // ranks // block]
@@ -273,11 +261,9 @@ class Study:
 
     def steps(self, ended):
         """Microseconds of a call: shuffled, and written; of ROMIO's steps, and of pmio's engine."""
-        if ended.code != 0:
-            raise SystemExit(f"pmio bench steps: {ended.how}\n{ended.output}")
-        told = json.loads(ended.output[ended.output.index("{") : ended.output.rindex("}") + 1])
+        told = two_phase.results(ended)
         parts = {
-            "plain": ("steps", ("ranges", "counts", "requests", "data")),
+            "plain": ("steps", two_phase.NAMES[:-1]),
             "pmio": ("pmio", ("ranges_and_counts", "copies", "messages", "waiting")),
         }
         found = {}
@@ -326,7 +312,7 @@ class Study:
         def no_difference():
             sets = {device: self.page(rows, "HACC-IO", device, most) for device in devices.PROFILES}
             medians = {device: median(values) for device, values in sets.items()}
-            some = [p for p in compare.dunn(sets).values() if p < LEVEL]
+            some = [p for p in compare.dunn(sets).values() if p < compare.LEVEL]
             factor = max(medians.values()) / min(medians.values())
             return (
                 factor < DIFFER,

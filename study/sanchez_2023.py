@@ -13,14 +13,13 @@ from statistics import median
 
 import claims
 import compare
+import two_phase
 from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places, quiet
 from pmiolab.grid_patterns import PATTERNS as KNOWN
 from pmiolab.places import KIB, MIB
 
 RANKS = 2
 MPI = "mpich-5.0.2"
-LEVEL = 0.05
-ENOUGH = 4  # fewer times of each cannot differ significantly
 NEAR = 2  # a factor of the paper is met by half of it
 ALIKE = 1.25
 COLLECTIVE = ("--hint", "romio_cb_write=enable", "--hint", "romio_cb_read=enable")
@@ -70,7 +69,6 @@ TRACE = "exec strace -f --seccomp-bpf -c -w -e trace=pwrite64,pwritev,pwritev2 -
 BUFFERS = {ROMIO: (64 * KIB, MIB, 16 * MIB), NAIVE: (64 * KIB, MIB, 16 * MIB), LOG: (MIB, 16 * MIB, 128 * MIB)}
 STEP_BYTES = (1312, 64 * KIB, MIB)  # of a rank in a call
 STEP_CALLS, STEP_AMOUNT = 200, 64 * MIB
-STEPS = ("ranges", "counts", "requests", "data", "write")
 PAUSES = (0.0, 0.5)  # seconds before the close
 INDEX_MEMORY = ("256M", "64K")
 
@@ -79,13 +77,6 @@ def written_seconds(text):
     """In calls that write, by the table of strace -c -w."""
     rows = [line.split() for line in text.splitlines()]
     return sum(float(row[1]) for row in rows if row and row[-1].startswith("pwrite"))
-
-
-def faster(first, second):
-    """The first times are shorter; significantly so, if there are enough of them to tell."""
-    if min(len(first), len(second)) < ENOUGH:
-        return median(first) < median(second)
-    return median(first) < median(second) and compare.mann_whitney(first, second).p < LEVEL
 
 
 def listed(numbers, form):
@@ -189,18 +180,12 @@ class Study:
 
     def measure_steps(self, steps):
         calls = max(20, round(min(STEP_CALLS, STEP_AMOUNT // steps) * self.options.scale))
-        words = [places.pmio(self.options.build), "bench", "steps", "--mpi", self.mpi.tag, "--calls", calls]
-        words += ["--bytes", steps, "--json"]
-        ended = quiet.measured(lambda: self.steps_once(words))
-        found = json.loads(ended.output[ended.output.index("{") : ended.output.rindex("}") + 1])
-        return {name: found["steps"][name]["median_us"] for name in STEPS}
+        return two_phase.medians(quiet.measured(lambda: self.steps_once(calls, steps)))
 
-    def steps_once(self, words):
+    def steps_once(self, calls, block):
         with places.temporary("study", self.options.work) as scratch:
-            ended = mpi_jobs.run(self.mpi, RANKS, [*words, "--file", scratch / "file"], timeout=self.options.timeout)
-        if ended.code != 0:
-            raise SystemExit(f"pmio bench steps: {ended.how}\n{ended.output}")
-        return ended
+            words = two_phase.words(self.options.build, self.mpi, scratch / "file", calls, block)
+            return two_phase.results(mpi_jobs.run(self.mpi, RANKS, words, timeout=self.options.timeout))
 
     # --- what it shows ---
 
@@ -238,7 +223,7 @@ class Study:
         """Of the five steps, the first four: messages only."""
         shares = {}
         for size in STEP_BYTES:
-            times = {step: self.median(rows, step, steps=size) for step in STEPS}
+            times = {step: self.median(rows, step, steps=size) for step in two_phase.NAMES}
             shares[f"{size:,} B"] = 1 - times["write"] / sum(times.values())
         return shares
 
@@ -300,7 +285,7 @@ class Study:
         holds, words = True, []
         for way in (ROMIO, NAIVE):
             small, *_, large = (self.values(rows, "log_s", buffer=size, by=way) for size in BUFFERS[way])
-            holds = holds and faster(large, small)
+            holds = holds and compare.is_less(large, small)
             words.append(f"{way} {median(small) / median(large):.1f}")
         return holds, "64 KiB over 16 MiB of buffers, in calls of 16 MiB, times as long: " + ", ".join(words)
 
@@ -320,13 +305,13 @@ class Study:
     def large_logs(self, rows):
         small, *_, large = (self.values(rows, "log_s", buffer=size, by=LOG) for size in BUFFERS[LOG])
         complete = [self.median(rows, "file_s", buffer=size, by=LOG) for size in (BUFFERS[LOG][0], BUFFERS[LOG][-1])]
-        return faster(large, small), (f"a log of 128 MiB for each rank over one of 1 MiB: to the log "
+        return compare.is_less(large, small), (f"a log of 128 MiB for each rank over one of 1 MiB: to the log "
                                       f"{median(small) / median(large):.1f} times as fast, to the complete file "
                                       f"{complete[0] / complete[1]:.1f} times")  # fmt: skip
 
     def in_background(self, rows):
         at_once, later = (self.values(rows, "close_s", pause=pause) for pause in PAUSES)
-        return faster(later, at_once), (f"the close takes {median(at_once) * 1e3:.1f} ms behind the last write, and "
+        return compare.is_less(later, at_once), (f"the close takes {median(at_once) * 1e3:.1f} ms behind the last write, and "
                                         f"{median(later) * 1e3:.1f} ms after {PAUSES[1]} s of computing")  # fmt: skip
 
     def reads_of_log(self, rows):
@@ -355,7 +340,7 @@ class Study:
         for name, key in itertools.product(self.of_paper, ("log_s", "read_s")):
             dram, pmem = (self.values(rows, key, pattern=name, by=way) for way in (TWOPHASE, NAIVE))
             ratios[f"{name} {'read' if key == 'read_s' else 'write'}"] = median(pmem) / median(dram)
-            if compare.mann_whitney(dram, pmem).p < LEVEL:
+            if compare.mann_whitney(dram, pmem).p < compare.LEVEL:
                 differ.append(name)
         alike = 1 / ALIKE < median(ratios.values()) < ALIKE
         return alike and len(differ) <= 1, (

@@ -35,7 +35,6 @@ WAYS = {
     "collective": [],
     "two-phase": ["--hint", "romio_cb_write=enable"],  # ROMIO's default does it only where ranges overlap
 }
-LEVEL = 0.05
 ALIKE = 1.1  # medians that are not farther apart
 STABLE = 1.5
 
@@ -173,7 +172,7 @@ class Study:
             few, many = ([rate / tasks for rate in self.rates(rows, "checkpoint", "Optane", tasks)] for tasks in (4, 8))
             shares = ", ".join(f"{self.rate(rows, 'checkpoint', 'Optane', tasks) / tasks:,.0f}" for tasks in TASKS)
             p = compare.mann_whitney(few, many).p
-            return median(many) < median(few) and p < LEVEL, (
+            return median(many) < median(few) and p < compare.LEVEL, (
                 f"MB/s per task with {', '.join(map(str, TASKS))}: {shares}; from 4 to 8 p = {p:.3f}. "
                 f"They share {os.cpu_count()} processors")  # fmt: skip
 
@@ -209,7 +208,7 @@ class Study:
             found = [more(device, tasks, "collective", "individual") for device in DEVICES for tasks in TASKS]
             slower = [(factor, p) for factor, p in found if factor > 1]
             return len(slower) == len(found), (
-                f"slower in {len(slower)} of {len(found)} cases, significantly in {sum(p < LEVEL for _, p in slower)}; "
+                f"slower in {len(slower)} of {len(found)} cases, significantly in {sum(p < compare.LEVEL for _, p in slower)}; "
                 f"its time is {min(found)[0]:.2f} to {max(found)[0]:.2f} of the other's. By default ROMIO shuffles "
                 f"nothing where ranges do not overlap; {', '.join(map(str, TASKS))} tasks share {os.cpu_count()} "
                 "processors")  # fmt: skip
@@ -236,7 +235,7 @@ class Study:
         sets = {block: self.rates(rows, "blocks", device, cache=cache, block=block) for block in BLOCKS}
         rates = {block: median(values) for block, values in sets.items()}
         falls = [(one, other) for one, other in itertools.combinations(BLOCKS, 2)
-                 if rates[other] < rates[one] and compare.mann_whitney(sets[one], sets[other]).p < LEVEL]  # fmt: skip
+                 if rates[other] < rates[one] and compare.mann_whitney(sets[one], sets[other]).p < compare.LEVEL]  # fmt: skip
         return rates, ", ".join(f"{rate:,.0f}" for rate in rates.values()), falls
 
     def of_blocks(self, rows):
