@@ -31,7 +31,8 @@ static void make_room(MPI_File file, MPI_Offset size) {
     return;
   }
   MPI_File_get_size(file, &before);
-  MPI_Barrier(MPI_COMM_WORLD);
+  /* Hosts may see different sizes, but all ranks must set it, or none. */
+  MPI_Allreduce(MPI_IN_PLACE, &before, 1, MPI_OFFSET, MPI_MAX, MPI_COMM_WORLD);
   if (before < size) check(MPI_File_set_size(file, size) == MPI_SUCCESS, "set_size");
 }
 
