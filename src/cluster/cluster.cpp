@@ -1,6 +1,7 @@
 #include "cluster/cluster.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cluster/window_order.h"
 #include "drain/blocks.h"
@@ -55,6 +56,7 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, CallStamp upto, std::span
   const MessageWriter question =
       MessageWriter().put(file).put(AskBody{upto, static_cast<uint64_t>(purpose)}).put_list(ranges);
   Answer answer;
+  std::set<uint64_t> settled;
   const auto results = leaders_->ask_all(leaders_->others(), Request::ask, {&question, 1});
   for (size_t i = 0; i < results.size(); i++) {
     if (!results[i].ok()) return results[i].status();
@@ -64,7 +66,9 @@ Result<Neighbours::Answer> Cluster::ask(uint64_t file, CallStamp upto, std::span
     answer.end = std::max(answer.end, one.end);
     if (one.synced != 0) answer.synced.push_back({leaders_->others()[i], one.synced});
     answer.clock = std::max(answer.clock, one.clock);
+    settled.insert(one.settled);
   }
+  if (settled.size() == 1 && *settled.begin() != 0) answer.settled = *settled.begin() - 1;
   return answer;
 }
 

@@ -70,6 +70,7 @@ struct AskAnswer {  // one node's part of Neighbours::Answer
   uint64_t end;
   uint64_t synced;
   uint64_t clock;
+  uint64_t settled;  // Neighbours::Answer::settled, and 1; 0: nothing
 };
 struct DrainBody {  // of drain and drain_for_me; Neighbours::drain
   uint64_t calls;

@@ -152,7 +152,7 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
   if (!body.get(&question) || !body.get_list(&ranges)) return nonsense();
   if (!std::all_of(ranges.begin(), ranges.end(), well_formed)) return nonsense();
   const auto purpose = static_cast<Neighbours::Purpose>(question.purpose);
-  if (purpose > Neighbours::Purpose::log) return nonsense();
+  if (purpose > Neighbours::Purpose::call) return nonsense();
   const std::shared_ptr<File> file = job_.find_number(number);
   AskAnswer mine{};
   if (file != nullptr) {
@@ -161,7 +161,8 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
     if (!undrained.ok()) return undrained.status();
     mine.undrained = undrained.value();
     mine.clock = reach.clock();
-    if (purpose != Neighbours::Purpose::log) {
+    if (const auto settled = reach.settled_calls()) mine.settled = *settled + 1;
+    if (purpose == Neighbours::Purpose::read || purpose == Neighbours::Purpose::write) {
       const auto size = file->size_bytes_here();
       if (!size.ok()) return size.status();
       mine.end = size.value();

@@ -25,6 +25,7 @@ void init_control(FileControl* control, uint32_t ranks, const FileIdentity& targ
   control->drain_mutex.init();
   control->index_mutex.init();
   control->claim_mutex.init();
+  control->settled_mutex.init();
   for (uint32_t rank = 0; rank < ranks; rank++) {
     for (RobustMutex& helping : control->cells[rank].helping) helping.init();
   }

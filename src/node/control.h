@@ -207,6 +207,9 @@ struct FileControl {
   //     of it counts it. It must not wait for those that make use of it, who may just be asking another node.
   //   foreign_leases: how often another node has asked before it logged independent writes.
   //   clock: of the stamps (log/call_stamp.h). Whoever hears of a later one raises it.
+  //   settled_questions: how often some node has asked whether all ranks have come equally far, to rely on it
+  //     until it is told (Spanning::unsettle). Counted before this node's ranks are looked at.
+  //   settled_ended: no node relies on what so many questions have told, any more.
   alignas(64) WritesToSync writes_to_sync;
   Leases leases;
   std::atomic<uint64_t> foreign_writes;
@@ -217,6 +220,9 @@ struct FileControl {
   std::atomic<uint64_t> shared_reads;
   RemoteSyncs remote_syncs;
   std::atomic<uint64_t> clock;
+  std::atomic<uint64_t> settled_questions;
+  std::atomic<uint64_t> settled_ended;
+  RobustMutex settled_mutex;  // out of the lock order: taken with no other one held
   std::atomic<uint32_t> stale_count;
   StaleWindow stale[kMaxStale];
   std::atomic<uint64_t> ledger_updates;           // that have become durable

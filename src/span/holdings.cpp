@@ -21,6 +21,11 @@ Result<Spanning::Holdings> Spanning::holdings(uint64_t calls, const Interval& by
   if (writes.holds({&all, 1})) PMIO_TRY(writes.sync(*file_.target));
   PMIO_TRY(give_up_leases({&all, 1}));
   std::lock_guard lock(parts_.reader.mutex());
+  if (threads_at_once()) {
+    // Who learns of a later call asks anew, once it has been told of it (unsettle).
+    file_.control->settled_questions.fetch_add(1, std::memory_order_seq_cst);
+    if (settled_calls() != calls) return Holdings();
+  }
   if (calls_finished_here() < calls) return Holdings();
   Result<Holdings> held = Holdings(std::in_place);
   if (!file_.all_drained()) held = holdings_in_log(calls, bytes);

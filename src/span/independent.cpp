@@ -9,6 +9,7 @@
 
 #include "base/atomic_max.h"
 #include "base/clock.h"
+#include "drain/blocks.h"
 #include "log/call_stamp.h"
 #include "node/job_impl.h"
 #include "span/spanning.h"
@@ -35,8 +36,24 @@ class Announcement {
   std::atomic<uint32_t>& logging_;
 };
 
-uint64_t first_window(const Vector& range) { return static_cast<uint64_t>(range.offset) / kWindowBytes; }
-uint64_t last_window(const Vector& range) { return (static_cast<uint64_t>(range.end()) - 1) / kWindowBytes; }
+// The windows in which the range has bytes, in their order, until one is refused. False if one was.
+template <class Accept>
+bool each_window(const Vector& range, Accept accept) {
+  const bool without_holes = range.stride <= static_cast<int64_t>(kWindowBytes);  // as large as a window
+  const uint64_t blocks = without_holes ? 1 : range.count;
+  uint64_t next = 0;
+  for (uint64_t block = 0; block < blocks; block++) {
+    const uint64_t end = without_holes ? static_cast<uint64_t>(range.end()) : block_end(range, block);
+    next = std::max(next, block_begin(range, block) / kWindowBytes);
+    for (; next <= (end - 1) / kWindowBytes; next++)
+      if (!accept(next)) return false;
+  }
+  return true;
+}
+
+bool has_fewer_windows(const Vector& range, uint64_t most) {
+  return each_window(range, [&](uint64_t) { return --most > 0; });
+}
 
 }  // namespace
 
@@ -52,30 +69,53 @@ Status Spanning::await_announced() const {
 
 Status Spanning::give_up_leases(std::span<const Vector> ranges) {
   for (const Vector& range : ranges) {
-    const uint64_t first = first_window(range), last = last_window(range);
-    if (last - first >= Leases::kMost) {
+    if (!has_fewer_windows(range, Leases::kMost)) {
       file_.control->leases.give_up_all();
       break;
     }
-    for (uint64_t at = first; at <= last; at++) file_.control->leases.give_up(at);
+    each_window(range, [&](uint64_t window) {
+      file_.control->leases.give_up(window);
+      return true;
+    });
   }
   return await_announced();
 }
 
+bool Spanning::threads_at_once() const { return file_.job->member->options().threads_at_once; }
+
+// By a rank that has begun a collective write call, so that nobody is told from now on that all have come
+// equally far (decision 0035). Others of its node that begin the call wait meanwhile.
+Status Spanning::unsettle() {
+  FileControl& control = *file_.control;
+  const uint64_t questions = control.settled_questions.load(std::memory_order_seq_cst);
+  if (control.settled_ended.load(std::memory_order_acquire) >= questions) return {};
+  const RobustLock lock(control.settled_mutex);
+  if (control.settled_ended.load(std::memory_order_acquire) >= questions) return {};
+  const Vector all{0, INT64_MAX, 0, 1};
+  PMIO_TRY(give_up_leases({&all, 1}));
+  PMIO_TRY(neighbours_.ask(number(), 0, {&all, 1}, Neighbours::Purpose::call).status());
+  raise_to(control.settled_ended, questions);
+  return {};
+}
+
 bool Spanning::holds_leases(const Vector& range) const {
-  for (uint64_t at = first_window(range); at <= last_window(range); at++)
-    if (!file_.control->leases.holds(at)) return false;
-  return true;
+  return each_window(range, [&](uint64_t window) { return file_.control->leases.holds(window); });
 }
 
 // Of the windows of the next bytes to be written.
-Status Spanning::ask_for_leases(PatternCursor file, uint64_t bytes) {
+Status Spanning::ask_for_leases(PatternCursor file, uint64_t bytes, bool* granted) {
+  const uint64_t calls = file_.cell->completed.load(std::memory_order_relaxed);
+  file_.control->settled_questions.fetch_add(1, std::memory_order_seq_cst);
+  *granted = !threads_at_once() || settled_calls() == calls;
+  if (!*granted) return {};
   std::set<uint64_t> windows;
   for (int looks = 0; bytes > 0 && windows.size() < kMostWindows && looks < kMostLooks; looks++) {
     const Vector range = file.next(bytes);
     bytes -= range.bytes();
-    const uint64_t last = std::min(last_window(range), first_window(range) + kMostWindows - 1);
-    for (uint64_t at = first_window(range); at <= last; at++) windows.insert(at);
+    each_window(range, [&](uint64_t window) {
+      windows.insert(window);
+      return windows.size() < kMostWindows;
+    });
   }
   std::vector<Vector> ranges;
   std::vector<uint64_t> questions;
@@ -86,6 +126,8 @@ Status Spanning::ask_for_leases(PatternCursor file, uint64_t bytes) {
   const auto answers = neighbours_.ask(number(), 0, ranges, Neighbours::Purpose::log);
   if (!answers.ok()) return answers.status();
   raise_to(file_.control->clock, answers.value().clock);
+  *granted = !threads_at_once() || (answers.value().settled == calls && settled_calls() == calls);
+  if (!*granted) return {};
   auto question = questions.begin();
   for (const uint64_t at : windows) file_.control->leases.grant(at, *question++);
   return {};
@@ -119,11 +161,13 @@ Status Spanning::log_independent(PatternCursor& file, PatternCursor& memory, con
   if (!room) return {};
   PatternCursor ahead = file;
   const Vector where = ahead.next(std::min(bytes, appender.writer().room_bytes()));
-  if (last_window(where) - first_window(where) >= kMostWindows) return {};
+  if (!has_fewer_windows(where, kMostWindows + 1)) return {};
   for (int questions = 0; questions <= kMostQuestions; questions++) {
     if (questions > 0) {
       appender.is_slow();
-      PMIO_TRY(ask_for_leases(file, bytes));
+      bool granted = false;
+      PMIO_TRY(ask_for_leases(file, bytes, &granted));
+      if (!granted) return {};
     }
     const Announcement announced(*file_.cell);
     if (!holds_leases(where)) continue;
@@ -150,8 +194,7 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
   Appender& appender = parts_.appender;
   Membership& member = *file_.job->member;
   uint64_t left = bytes;
-  // Else the numbers of other threads' collective calls say nothing of what came before this write.
-  if (!member.options().threads_at_once) {
+  {
     const LockGuard lock(appender.mutex);
     const uint64_t begin_ns = appender.begin_ns(bytes);
     for (uint64_t logged = 0; left > 0; left -= logged) {

@@ -53,7 +53,9 @@ Status Spanning::meet_nodes(std::span<const Vector> ranges, bool will_write, uin
     if (!clear.ok()) return clear.status();
     if (clear.value()) return {};
   }
-  CallStamp upto = last_stamp_of(finished);
+  // A thread may have learnt of the next call too, to which another thread of its rank is about to come.
+  uint64_t learnt = finished + (threads_at_once() ? 1 : 0);
+  CallStamp upto = last_stamp_of(learnt);
   // Ranks need not come to a call that was only started, unless what it has written is what is asked for.
   const uint64_t waiting = std::min(finished, last_waiting_.load(std::memory_order_relaxed));
   for (unsigned asked = 0;; asked++) {
@@ -68,8 +70,11 @@ Status Spanning::meet_nodes(std::span<const Vector> ranges, bool will_write, uin
     // What others go on to log independently is nothing that this rank has learnt of.
     const uint64_t clock =
         std::max(answers.value().clock, file_.control->clock.load(std::memory_order_seq_cst));
-    upto = std::min(upto, call_stamp(finished, std::min(clock, kLastClock)));
-    PMIO_TRY(neighbours_.drain(number(), asked < kDrainsWithoutStarted ? waiting : finished, asked > 0));
+    const uint64_t calls = asked < kDrainsWithoutStarted ? waiting : finished;
+    // A drain of all up to a call brings in what there is of the next one, too.
+    if (calls == finished && asked > 0) learnt = finished;
+    upto = std::min(upto, call_stamp(std::min(learnt, kLastCall), std::min(clock, kLastClock)));
+    PMIO_TRY(neighbours_.drain(number(), calls, asked > 0));
   }
 }
 
@@ -127,9 +132,11 @@ Result<bool> Spanning::answer_here(CallStamp upto, std::span<const Vector> range
 
 Result<bool> Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Neighbours::Purpose purpose) {
   FileControl& control = *file_.control;
+  // Before this node's ranks are looked at (settled_calls).
+  if (purpose == Neighbours::Purpose::log) control.settled_questions.fetch_add(1, std::memory_order_seq_cst);
   if (purpose != Neighbours::Purpose::read) PMIO_TRY(give_up_leases(ranges));
   // What this node's ranks know of the file may be old from now on (RemoteHoldings).
-  if (purpose == Neighbours::Purpose::log) {
+  if (purpose == Neighbours::Purpose::log || purpose == Neighbours::Purpose::call) {
     control.foreign_leases.fetch_add(1, std::memory_order_seq_cst);
     return false;
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,15 +30,19 @@ class Neighbours {
   using Synced = RemoteSyncs::Count;
   struct Answer {
     bool undrained = false;  // some other node holds bytes of the ranges, with stamps up to `upto`, that are
-                             // not in the file yet; of Purpose::log nothing is said
+                             // not in the file yet; of Purpose::log and call nothing is said
     uint64_t end = 0;        // of the file, as far as the nodes know
     uint64_t clock = 0;      // no earlier than that of any independent write logged on the other nodes so far
+    // The collective write calls on the file that all ranks of the other nodes have finished, none of them
+    // having begun one more; or nothing.
+    std::optional<uint64_t> settled;
     std::vector<Synced> synced;
   };
   // What is to be done with the ranges. write: past the log, and nobody serves cached bytes of them any more.
   // log: independently. After both no other node relies on what it knew of them, or logs anything there
-  // independently, before it has asked itself.
-  enum class Purpose : uint64_t { read, write, log };
+  // independently, before it has asked itself. call: a collective write call begins. Afterwards no other node
+  // logs anything independently before it has asked itself.
+  enum class Purpose : uint64_t { read, write, log, call };
   // No communication but this.
   virtual Result<Answer> ask(uint64_t file, CallStamp upto, std::span<const Vector> ranges,
                              Purpose purpose) = 0;

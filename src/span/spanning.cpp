@@ -1,8 +1,10 @@
 #include "span/spanning.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/atomic_max.h"
+#include "node/drain_errors.h"
 #include "node/job_impl.h"
 
 namespace pmio {
@@ -73,6 +75,8 @@ Status Spanning::join_nodes(const Agreed& all) {
   // If a node has the file from an earlier open, others may not.
   file_.control->remote_syncs.start_over();
   resting_.compare();
+  // Of an earlier open: the other nodes may not know of them any more.
+  file_.control->leases.give_up_all();
   file_.cell->begun.store(all.last_call, std::memory_order_release);
   file_.cell->completed.store(all.last_call, std::memory_order_release);
   last_waiting_.store(all.last_call, std::memory_order_relaxed);
@@ -86,9 +90,12 @@ Status Spanning::join_nodes(const Agreed& all) {
 
 void Spanning::begin_call(bool may_wait) {
   call_mutex_.lock();
-  file_.cell->begun.store(file_.cell->begun.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  file_.cell->begun.store(file_.cell->begun.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   (may_wait ? last_waiting_ : only_started_)
       .store(file_.cell->begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  if (!threads_at_once()) return;
+  if (const Status ended = unsettle(); !ended.ok())
+    DrainErrors(file_).add(ended.system_errno() != 0 ? ended.system_errno() : EIO);
 }
 
 void Spanning::end_call() {
@@ -112,9 +119,15 @@ uint64_t Spanning::calls_begun_here() const {
   for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
     const RankCell& cell = file_.control->cells[rank];
     if (cell.attached.load(std::memory_order_acquire) != 0)
-      begun = std::max(begun, cell.begun.load(std::memory_order_acquire));
+      begun = std::max(begun, cell.begun.load(std::memory_order_seq_cst));
   }
   return begun;
+}
+
+// Nothing begins while it looks that does not find the question for which it looks (unsettle).
+std::optional<uint64_t> Spanning::settled_calls() const {
+  const uint64_t begun = calls_begun_here();
+  return calls_finished_here() == begun ? std::optional(begun) : std::nullopt;
 }
 
 uint64_t Spanning::clock() const { return file_.control->clock.load(std::memory_order_seq_cst); }

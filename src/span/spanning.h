@@ -59,6 +59,8 @@ class Spanning : public Reach {
   // Another thread's call waits for the end of this one. may_wait: by its definition it may wait for all
   // ranks to begin it. So no rank learns of what comes behind it before it has begun it too. The analysis
   // does not see that they come in pairs (LogEngine::Turn).
+  // If threads make calls at once, and some rank may log independently, it ends that on all nodes first: who
+  // learns of this call writes with a later stamp. If it cannot, that is an error of the file's drains.
   void begin_call(bool may_wait = true) PMIO_NO_THREAD_SAFETY_ANALYSIS;
   void end_call() PMIO_NO_THREAD_SAFETY_ANALYSIS;
   // An independent write. It is logged as by append, after the other nodes have been asked if that is not
@@ -81,6 +83,8 @@ class Spanning : public Reach {
   // Collective write calls that all local ranks have finished, and that some have begun.
   uint64_t calls_finished_here() const;
   uint64_t calls_begun_here() const;
+  // Those that all local ranks have finished, none having begun one more; else nothing.
+  std::optional<uint64_t> settled_calls() const;
   uint64_t clock() const;  // of the latest independent write that this node knows of
   // How many writes past the log this node has synced: WritesToSync::synced.
   uint64_t writes_synced() const;
@@ -150,7 +154,11 @@ class Spanning : public Reach {
                          CallNumber call, uint64_t* logged);
   std::optional<CallStamp> independent_stamp();
   bool holds_leases(const Vector& range) const;
-  Status ask_for_leases(PatternCursor file, uint64_t bytes);
+  // *granted: false if threads make calls at once and not all ranks of the file have come equally far. What
+  // one of its other threads does, a rank does not know of then.
+  Status ask_for_leases(PatternCursor file, uint64_t bytes, bool* granted);
+  bool threads_at_once() const;
+  Status unsettle();
   // On return no rank of this node logs anything in the ranges before it has asked the other nodes.
   Status give_up_leases(std::span<const Vector> ranges);
 

@@ -65,7 +65,8 @@ static void not_logged(void) {
   MPI_Info_free(&off);
 }
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided;
+  MPI_Init_thread(&argc, &argv, getenv("THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   if (strcmp(argv[1], "write") == 0) write_all(atoi(argv[2]), atoi(argv[3]));
   if (strcmp(argv[1], "together") == 0) write_together(atoi(argv[2]), atoi(argv[3]));
   if (strcmp(argv[1], "files") == 0) not_logged();
@@ -255,6 +256,11 @@ def check_nodes(statistics):
         assert {rank["job"] for rank in told["ranks"]} == {told["job"]}, told
         total = told["total"]
         assert total["append_calls"] == 200 and total["drain_bytes"] > 0 and total["drain_ns"] > 0, total
+    # Independent writes, of a program whose threads may make calls at once, each rank in a window of its own.
+    done = statistics.run("write", 128, 1 << 15, logs=apart, **nodes, PMIO_DIRECT_FROM="off", THREADS="1")
+    assert done.returncode == 0, done
+    total = json.loads(statistics.told("--json", logs=apart))["total"]
+    assert (total["append_calls"], total["direct_calls"]) == (256, 0), total
     told = json.loads(statistics.told("--json", logs=apart[1:]))
     assert [rank["rank"] for rank in told["ranks"]] == [1] and told["state"] == "1 of 2 ranks", told
 

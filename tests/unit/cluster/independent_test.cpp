@@ -56,6 +56,32 @@ TEST_F(ClusterTest, IndependentWritesAreSeenByWhoKnowsTheWindow) {
   }
 }
 
+// Blocks of two nodes in turn, each in a window of its own: nobody asks again about what lies between its
+// own.
+TEST_F(ClusterTest, WindowsInTheHolesOfAVectorAreLeftToOthers) {
+  constexpr uint64_t kBytes = 1000, kBlocks = 5;
+  Pattern memory = Pattern::bytes(kBytes * kBlocks), strided;
+  strided.add({0, kBytes, 2 * kWindowBytes, kBlocks});
+  strided.finish(2 * kWindowBytes * kBlocks);
+  const auto write = [&](uint32_t rank, uint64_t offset) {
+    const auto data = random_bytes(random_, kBytes * kBlocks);
+    PatternCursor to(strided, static_cast<int64_t>(offset), 0), from(memory, 0, 0);
+    ASSERT_TRUE(Spanning::of(*members_[rank].file)
+                    .write_independent(to, from, data.data(), data.size(), CallNumber(0, 0, true))
+                    .ok());
+    for (uint64_t i = 0; i < kBlocks; i++)
+      oracle_.write(offset + i * 2 * kWindowBytes, data.data() + i * kBytes, kBytes);
+  };
+  const std::atomic<uint64_t>& questions = members_[5].file->parts().shared.control->foreign_leases;
+  for (uint64_t i = 0; i < 10; i++) {
+    write(0, i * kBytes);
+    write(5, kWindowBytes + i * kBytes);
+  }
+  EXPECT_EQ(questions, 1);
+  drain_all();
+  expect_file();
+}
+
 // All nodes at the same windows: some writes are logged, others go to the file, and drains come in between.
 TEST_F(ClusterTest, IndependentWritesOfAllRanksAtOnce) {
   constexpr uint64_t kPiece = 700, kPieces = 100;

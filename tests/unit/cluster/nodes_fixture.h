@@ -60,6 +60,7 @@ class ClusterTest : public testing::Test {
     options.ranks_here = kRanksOfNode;
     options.capacity_bytes = log_bytes_;
     options.background = background_;
+    options.threads_at_once = threads_at_once_;
     options.open_log = open_log_;
     auto job = Job::join(options);
     ASSERT_TRUE(job.ok()) << job.status().message();
@@ -171,6 +172,7 @@ class ClusterTest : public testing::Test {
   const StandIn clients_{kClientCalls};  // the first, that it be there when the last file is closed
   uint64_t log_bytes_ = kLogBytes;
   bool background_ = false;
+  bool threads_at_once_ = false;
   LayoutHints layout_;
   MediumOpener open_log_ = open_medium;
   Scratch files_;
