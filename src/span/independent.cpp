@@ -20,6 +20,7 @@ constexpr uint64_t kMostWindows = 256;  // of one write, and asked for at once
 constexpr int kMostLooks = 1024;        // at the ranges to come
 // Where other nodes want the same windows all the time, the log is no gain.
 constexpr int kMostQuestions = 2;
+constexpr uint32_t kMostUnasked = 63;  // writes
 
 namespace {
 
@@ -105,9 +106,9 @@ bool Spanning::holds_leases(const Vector& range) const {
 // Of the windows of the next bytes to be written.
 Status Spanning::ask_for_leases(PatternCursor file, uint64_t bytes, bool* granted) {
   const uint64_t calls = file_.cell->completed.load(std::memory_order_relaxed);
-  file_.control->settled_questions.fetch_add(1, std::memory_order_seq_cst);
   *granted = !threads_at_once() || settled_calls() == calls;
   if (!*granted) return {};
+  file_.control->settled_questions.fetch_add(1, std::memory_order_seq_cst);
   std::set<uint64_t> windows;
   for (int looks = 0; bytes > 0 && windows.size() < kMostWindows && looks < kMostLooks; looks++) {
     const Vector range = file.next(bytes);
@@ -165,9 +166,16 @@ Status Spanning::log_independent(PatternCursor& file, PatternCursor& memory, con
   for (int questions = 0; questions <= kMostQuestions; questions++) {
     if (questions > 0) {
       appender.is_slow();
+      if (unasked_ > 0) {
+        unasked_--;
+        return {};
+      }
       bool granted = false;
       PMIO_TRY(ask_for_leases(file, bytes, &granted));
+      // Where ranks make collective calls all the time, each question is one too many.
+      if (!granted) unasked_ = refused_ = std::min(2 * refused_ + 1, kMostUnasked);
       if (!granted) return {};
+      refused_ = 0;
     }
     const Announcement announced(*file_.cell);
     if (!holds_leases(where)) continue;

@@ -172,6 +172,9 @@ class Spanning : public Reach {
   std::atomic<uint64_t> last_waiting_{0};  // the last one that may wait for all ranks
   Mutex call_mutex_;  // held from begin_call to end_call: records and ends of calls come in their order
   std::atomic<bool> used_up_stamps_{false};  // and nobody has been told
+  // Under the append lock: how many writes are to go past the log without a question for a lease, and how
+  // many that were when it was last refused.
+  uint32_t unasked_ = 0, refused_ = 0;
 
   // Under the reader's mutex: opened since other nodes last changed the file, as all others are by which this
   // node's ranks read it now.
