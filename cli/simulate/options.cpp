@@ -23,7 +23,7 @@ class Adder {
     auto set = [&given = options_.given, in, at](const double& value) {
       given.emplace_back([=](Scenario& scenario) { at(scenario) = value * in; });
     };
-    command_.add_option_function<double>(name, set, text)->group(group_)->check(CLI::NonNegativeNumber);
+    command_.add_option_function<double>(name, set, text)->group(group_);
   }
   CLI::Option* whole(const char* name, Whole at, const std::string& text) {
     auto set = [&given = options_.given, at](const uint64_t& value) {
