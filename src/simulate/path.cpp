@@ -7,8 +7,10 @@ namespace pmio::simulate {
 
 Path::Path(const Scenario& scenario) : scenario_(scenario) {
   const uint64_t servers = scenario.storage.servers, groups = std::min(servers, kMostGroups);
-  for (uint64_t at = 0; at < groups; at++)
-    groups_.emplace_back(static_cast<double>(servers / groups + (at < servers % groups ? 1 : 0)));
+  for (uint64_t at = 0; at < groups; at++) {
+    const uint64_t width = servers / groups + (at < servers % groups ? 1 : 0);
+    groups_.emplace_back(static_cast<double>(width));
+  }
 }
 
 Station& Path::link(uint32_t node_class) {

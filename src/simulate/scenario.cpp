@@ -7,7 +7,7 @@ namespace pmio::simulate {
 namespace {
 
 constexpr double kMostBytes = 1e24;
-constexpr uint64_t kMostLogParts = 4096;  // how often a checkpoint may be larger than the log
+constexpr double kMostLogParts = 1024;  // how often a checkpoint may be larger than the log
 
 Status wrong(const std::string& what) { return {Code::invalid, what}; }
 
@@ -52,8 +52,7 @@ Status check_storage(const Storage& storage) {
 Status check_log(const Log& log, const Job& job) {
   PMIO_TRY(in_range("the rate of the log", log.medium.warm_bytes_per_second, 1, kMostBytes));
   PMIO_TRY(in_range("the rate of the log when it is cold", log.medium.cold_bytes_per_second, 1, kMostBytes));
-  const double least =
-      static_cast<double>(job.node_bytes()) * log.log_bytes_of_byte(job) / (kMostLogParts / 4);
+  const double least = static_cast<double>(job.node_bytes()) * log.log_bytes_of_byte(job) / kMostLogParts;
   return in_range("the log's capacity of a node, in bytes", log.medium.capacity_bytes, least, kMostBytes);
 }
 
