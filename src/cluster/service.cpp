@@ -161,7 +161,10 @@ Status Service::answer_question(uint64_t number, MessageReader body, MessageWrit
     if (!undrained.ok()) return undrained.status();
     mine.undrained = undrained.value();
     mine.clock = reach.clock();
-    if (const auto settled = reach.settled_calls()) mine.settled = *settled + 1;
+    if (purpose == Neighbours::Purpose::log) {
+      const std::optional<uint64_t> settled = reach.settled_calls();
+      mine.settled = settled ? *settled + 1 : 0;
+    }
     if (purpose == Neighbours::Purpose::read || purpose == Neighbours::Purpose::write) {
       const auto size = file->size_bytes_here();
       if (!size.ok()) return size.status();

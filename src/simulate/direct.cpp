@@ -20,20 +20,15 @@ uint64_t direct_parts_of(const Scenario& scenario, Way way) {
 }  // namespace
 
 DirectProgram::DirectProgram(const Scenario& scenario, EventLoop& loop, Path& path, Outcome& outcome)
-    : scenario_(scenario),
-      loop_(loop),
-      outcome_(outcome),
+    : Program(scenario, loop, outcome),
       writing_(loop, path, steps_of_part(scenario, direct_parts_of(scenario, outcome.way)),
                scenario.storage.stripe_bytes),
       parts_(direct_parts_of(scenario, outcome.way)) {}
 
-void DirectProgram::begin() { loop_.at(loop_.now() + scenario_.job.compute_seconds, *this, kComputed); }
-
 void DirectProgram::wake(uint32_t what) {
   switch (what) {
     case kComputed:
-      outcome_.computing_seconds += scenario_.job.compute_seconds;
-      outcome_.checkpoints.push_back({.begun = loop_.now()});
+      begin_checkpoint();
       part_ = 0;
       return begin_part();
     case kExchanged:
@@ -47,7 +42,7 @@ void DirectProgram::begin_part() {
   if (outcome_.way == Way::independent) return write_part();
   const uint64_t records = scenario_.job.records;
   calls_before_ = part_ * (records / parts_) + std::min(part_, records % parts_);
-  calls_ = records / parts_ + (part_ < records % parts_ ? 1 : 0);
+  calls_ = even_share(records, parts_, part_);
   loop_.at(loop_.now() + static_cast<double>(calls_) * exchange_seconds(scenario_), *this, kExchanged);
 }
 
@@ -57,9 +52,8 @@ void DirectProgram::write_part() {
 
 void DirectProgram::end_part() {
   if (++part_ < parts_) return begin_part();
-  outcome_.checkpoints.back().written = outcome_.checkpoints.back().in_file = loop_.now();
-  outcome_.seconds = loop_.now();
-  if (outcome_.checkpoints.size() < scenario_.job.checkpoints) begin();
+  outcome_.checkpoints.back().in_file = outcome_.seconds = loop_.now();
+  checkpoint_is_written();
 }
 
 // The ranks' records, each a request. A client's cache makes stripes of those of one rank that follow each

@@ -2,31 +2,25 @@
 // one.
 #pragma once
 
-#include "simulate/event_loop.h"
-#include "simulate/outcome.h"
 #include "simulate/path.h"
-#include "simulate/scenario.h"
+#include "simulate/program.h"
 #include "simulate/writing.h"
 
 namespace pmio::simulate {
 
-class DirectProgram final : public Actor {
+class DirectProgram final : public Program {
  public:
   DirectProgram(const Scenario& scenario, EventLoop& loop, Path& path, Outcome& outcome);
-  void begin();
   void wake(uint32_t what) override;
 
  private:
-  enum What : uint32_t { kComputed, kExchanged, kWritten };
+  enum What : uint32_t { kExchanged = kComputed + 1, kWritten };
   void begin_part();
   void write_part();
   void end_part();
   std::vector<Writer> independent_writers() const;
   std::vector<Writer> aggregators() const;
 
-  const Scenario& scenario_;
-  EventLoop& loop_;
-  Outcome& outcome_;
   Writing writing_;
   uint64_t parts_;  // of a checkpoint
   uint64_t part_ = 0;

@@ -7,12 +7,6 @@ namespace pmio::simulate {
 namespace {
 
 constexpr double kPauseSeconds = 0.05;  // kPauseNs of node/background_drain.cpp
-constexpr uint64_t kMostStreams = 8;    // cluster/window_order.h
-
-// streams_of_node of cluster/window_order.h.
-uint64_t streams_of_node(uint64_t servers, uint64_t nodes) {
-  return std::clamp<uint64_t>((servers + nodes - 1) / nodes, 1, kMostStreams);
-}
 
 }  // namespace
 
@@ -39,15 +33,12 @@ void Drain::wake(uint32_t what) {
   switch (what) {
     case kBegin:
       asked_ = false;
-      return busy_ ? static_cast<void>(0) : begin_round();
+      if (!busy_) begin_round();
+      return;
     case kPlanned:
       return write();
     case kWritten:
-      loop_.at(
-          loop_.now() +
-              (scenario_.job.nodes > 1 ? seconds_of(scenario_.network, after_writing(scenario_, shape_)) : 0),
-          *this, kEnded);
-      return;
+      return loop_.at(loop_.now() + ending_seconds_, *this, kEnded);
     default:
       return finish();
   }
@@ -63,10 +54,11 @@ void Drain::begin_round() {
       records * (scenario_.log.medium.merge_record_seconds + scenario_.log.medium.drain_record_seconds);
   if (scenario_.job.nodes > 1) {
     const RoundMessages before = before_writing(scenario_, shape_), after = after_writing(scenario_, shape_);
+    ending_seconds_ = seconds_of(scenario_.network, after);
     const double talk = seconds_of(scenario_.network, before);
     seconds += talk;
     Rounds& rounds = outcome_.rounds;
-    rounds.seconds += talk + seconds_of(scenario_.network, after);
+    rounds.seconds += talk + ending_seconds_;
     rounds.messages += before.messages + after.messages;
     rounds.sent_bytes += before.sent_bytes + after.sent_bytes;
     rounds.coordinator_bytes = std::max(rounds.coordinator_bytes, before.coordinator_bytes);
@@ -95,7 +87,7 @@ std::vector<Writer> Drain::writers() const {
       const double further = static_cast<double>(servers * stream) / static_cast<double>(nodes * streams);
       writer.alike = node.count;
       writer.span_bytes = servers * stripe * node.count / nodes;
-      writer.bytes = taken_ / streams + (stream < taken_ % streams ? 1 : 0);
+      writer.bytes = even_share(taken_, streams, stream);
       writer.first_byte = static_cast<uint64_t>(first + further) * stripe;
       writers.push_back(writer);
     }

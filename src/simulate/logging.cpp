@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/status.h"
+#include "simulate/shares.h"
 
 namespace pmio::simulate {
 namespace {
@@ -21,34 +21,22 @@ uint64_t log_parts_of(const Scenario& scenario) {
 
 LogProgram::LogProgram(const Scenario& scenario, EventLoop& loop, NodeLog& log, Drain& drain,
                        Outcome& outcome)
-    : scenario_(scenario),
-      loop_(loop),
-      log_(log),
-      drain_(drain),
-      outcome_(outcome),
-      parts_(log_parts_of(scenario)) {
+    : Program(scenario, loop, outcome), log_(log), drain_(drain), parts_(log_parts_of(scenario)) {
   drain.set_program(this);
 }
 
-void LogProgram::begin() { loop_.at(loop_.now() + scenario_.job.compute_seconds, *this, kComputed); }
-
-uint64_t LogProgram::part_bytes() const {
-  const uint64_t bytes = scenario_.job.node_bytes();
-  return bytes / parts_ + (part_ < bytes % parts_ ? 1 : 0);
-}
+uint64_t LogProgram::part_bytes() const { return even_share(scenario_.job.node_bytes(), parts_, part_); }
 
 void LogProgram::wake(uint32_t what) {
   switch (what) {
     case kComputed:
-      outcome_.computing_seconds += scenario_.job.compute_seconds;
-      outcome_.checkpoints.push_back({.begun = loop_.now()});
+      begin_checkpoint();
       part_ = 0;
       return append_or_wait();
     case kAppended:
       return appended();
     default:  // a close that waits is over
-      outcome_.checkpoints.back().written = loop_.now();
-      if (outcome_.checkpoints.size() < scenario_.job.checkpoints) begin();
+      checkpoint_is_written();
   }
 }
 
@@ -78,9 +66,7 @@ void LogProgram::appended() {
     return append_or_wait();
   }
   drain_.close(appended_);
-  if (scenario_.log.close_waits) return;
-  outcome_.checkpoints.back().written = loop_.now();
-  if (outcome_.checkpoints.size() < scenario_.job.checkpoints) begin();
+  if (!scenario_.log.close_waits) checkpoint_is_written();
 }
 
 void LogProgram::is_complete(double seconds) {

@@ -2,11 +2,9 @@
 // the background: rounds of all nodes, led by node 0. Threads: one.
 #pragma once
 
-#include "simulate/event_loop.h"
-#include "simulate/outcome.h"
 #include "simulate/path.h"
+#include "simulate/program.h"
 #include "simulate/round_costs.h"
-#include "simulate/scenario.h"
 #include "simulate/writing.h"
 
 namespace pmio::simulate {
@@ -66,28 +64,25 @@ class Drain final : public Actor {
   double not_before_ = 0;
   uint64_t taken_ = 0;  // bytes of each node in this round
   RoundShape shape_{};
+  double ending_seconds_ = 0;     // of its messages behind the writes; on one node there are none
   std::vector<uint64_t> closed_;  // checkpoints that are not complete: up to so many bytes of each node
 };
 
-class LogProgram final : public Actor {
+class LogProgram final : public Program {
  public:
   LogProgram(const Scenario& scenario, EventLoop& loop, NodeLog& log, Drain& drain, Outcome& outcome);
-  void begin();
   void wake(uint32_t what) override;
   void has_room();                   // from the drain: a round has ended
   void is_complete(double seconds);  // from the drain: the oldest checkpoint is in the file
 
  private:
-  enum What : uint32_t { kComputed, kAppended, kComplete };
+  enum What : uint32_t { kAppended = kComputed + 1, kComplete };
   uint64_t part_bytes() const;
   void append_or_wait();
   void appended();
 
-  const Scenario& scenario_;
-  EventLoop& loop_;
   NodeLog& log_;
   Drain& drain_;
-  Outcome& outcome_;
   uint64_t parts_;  // of a checkpoint
   uint64_t part_ = 0;
   uint64_t appended_ = 0;  // by each node, in all

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulate/shares.h"
+
 namespace pmio::simulate {
 
 Path::Path(const Scenario& scenario) : scenario_(scenario) {
   const uint64_t servers = scenario.storage.servers, groups = std::min(servers, kMostGroups);
   for (uint64_t at = 0; at < groups; at++) {
-    const uint64_t width = servers / groups + (at < servers % groups ? 1 : 0);
-    groups_.emplace_back(static_cast<double>(width));
+    groups_.emplace_back(static_cast<double>(even_share(servers, groups, at)));
   }
 }
 

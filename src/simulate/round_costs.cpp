@@ -7,6 +7,7 @@ namespace pmio::simulate {
 namespace {
 
 constexpr double kMostIntervals = 64;  // NodeRound::kMostIntervals
+constexpr uint64_t kMostStreams = 8;   // cluster/window_order.h
 // Of messages, in bytes (cluster/message.h), each with a frame and the number of the file.
 constexpr double kHead = 16 + 8;
 constexpr double kPollAnswer = 32, kPlanBody = 24, kPlanAnswer = 16, kWriteBody = 32, kEndBody = 16;
@@ -58,6 +59,10 @@ RoundShape segments_shape(const Scenario& scenario, double node_bytes) {
 RoundShape round_shape(const Scenario& scenario, double node_bytes) {
   return scenario.job.layout == Layout::strided ? strided_shape(scenario, node_bytes)
                                                 : segments_shape(scenario, node_bytes);
+}
+
+uint64_t streams_of_node(uint64_t servers, uint64_t nodes) {
+  return std::clamp<uint64_t>((servers + nodes - 1) / nodes, 1, kMostStreams);
 }
 
 RoundMessages before_writing(const Scenario& scenario, const RoundShape& shape) {

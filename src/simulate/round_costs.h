@@ -32,6 +32,9 @@ RoundMessages before_writing(const Scenario& scenario, const RoundShape& shape);
 RoundMessages after_writing(const Scenario& scenario, const RoundShape& shape);   // stop_serving, finish, end
 double seconds_of(const Network& network, const RoundMessages& messages);
 
+// In which a node writes the file (cluster/window_order.h).
+uint64_t streams_of_node(uint64_t servers, uint64_t nodes);
+
 // At a sync and a close each rank asks the leader of each other node (Spanning::meet_nodes). Each leader
 // answers on one thread.
 double questions_of_leader(const Job& job);

@@ -7,6 +7,11 @@
 
 namespace pmio::simulate {
 
+// What member `at` has of the total. The first ones have one more than the others if it is no multiple.
+constexpr uint64_t even_share(uint64_t total, uint64_t members, uint64_t at) {
+  return total / members + (at < total % members ? 1 : 0);
+}
+
 // Those from `first` on, `count` of them, have `each` of what is dealt.
 struct Share {
   uint64_t first = 0, count = 0, each = 0;
@@ -17,7 +22,7 @@ inline void add_shares(uint64_t first, uint64_t count, uint64_t each, uint64_t m
                        std::vector<Share>* shares) {
   const uint64_t classes = std::min(count, std::max<uint64_t>(most_classes, 1));
   for (uint64_t at = 0; at < classes; at++) {
-    const uint64_t size = count / classes + (at < count % classes ? 1 : 0);
+    const uint64_t size = even_share(count, classes, at);
     shares->push_back({first, size, each});
     first += size;
   }

@@ -173,9 +173,9 @@ Status Spanning::log_independent(PatternCursor& file, PatternCursor& memory, con
       bool granted = false;
       PMIO_TRY(ask_for_leases(file, bytes, &granted));
       // Where ranks make collective calls all the time, each question is one too many.
-      if (!granted) unasked_ = refused_ = std::min(2 * refused_ + 1, kMostUnasked);
+      refused_ = granted ? 0 : std::min(2 * refused_ + 1, kMostUnasked);
+      unasked_ = refused_;
       if (!granted) return {};
-      refused_ = 0;
     }
     const Announcement announced(*file_.cell);
     if (!holds_leases(where)) continue;

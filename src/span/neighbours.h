@@ -34,7 +34,7 @@ class Neighbours {
     uint64_t end = 0;        // of the file, as far as the nodes know
     uint64_t clock = 0;      // no earlier than that of any independent write logged on the other nodes so far
     // The collective write calls on the file that all ranks of the other nodes have finished, none of them
-    // having begun one more; or nothing.
+    // having begun one more; or nothing. Of Purpose::log alone.
     std::optional<uint64_t> settled;
     std::vector<Synced> synced;
   };

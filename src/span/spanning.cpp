@@ -75,8 +75,8 @@ Status Spanning::join_nodes(const Agreed& all) {
   // If a node has the file from an earlier open, others may not.
   file_.control->remote_syncs.start_over();
   resting_.compare();
-  // Of an earlier open: the other nodes may not know of them any more.
-  file_.control->leases.give_up_all();
+  // Of an earlier open: the other nodes may not know of the questions any more.
+  if (threads_at_once()) file_.control->leases.give_up_all();
   file_.cell->begun.store(all.last_call, std::memory_order_release);
   file_.cell->completed.store(all.last_call, std::memory_order_release);
   last_waiting_.store(all.last_call, std::memory_order_relaxed);

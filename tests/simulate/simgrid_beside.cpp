@@ -14,17 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "simulate/writing.h"
+#include "support/writing_phase.h"
 
 namespace {
 
 namespace s4u = simgrid::s4u;
-using pmio::simulate::Actor;
-using pmio::simulate::EventLoop;
-using pmio::simulate::Path;
 using pmio::simulate::Scenario;
 using pmio::simulate::Writer;
-using pmio::simulate::Writing;
 
 constexpr uint64_t kRequest = 1048576;
 constexpr uint64_t kRequests = 8;  // of a node
@@ -34,16 +30,6 @@ struct Case {
   uint64_t nodes, servers;
   double link, core, server;  // bytes a second; core 0: no bound
   double request_seconds;
-};
-
-class Ending final : public Actor {
- public:
-  explicit Ending(EventLoop& loop) : loop_(loop) {}
-  void wake(uint32_t) override { at = loop_.now(); }
-  double at = -1;
-
- private:
-  EventLoop& loop_;
 };
 
 double here(const Case& of) {
@@ -56,9 +42,7 @@ double here(const Case& of) {
                       .request_seconds = of.request_seconds,
                       .lock_seconds = 0,
                       .stripe_bytes = kRequest};
-  EventLoop loop;
-  Path path(scenario);
-  Writing writing(loop, path, kRequests, kRequest);
+  scenario.precision.steps = kRequests;
   std::vector<Writer> writers;
   for (uint32_t node = 0; node < of.nodes; node++)
     writers.push_back({.node_class = node,
@@ -66,10 +50,7 @@ double here(const Case& of) {
                        .request_bytes = kRequest,
                        .first_byte = node * kRequest,
                        .stride = kRequest});
-  Ending ending(loop);
-  writing.begin(writers, ending, 0);
-  loop.run();
-  return ending.at;
+  return pmio::test::write_phase(scenario, writers).seconds;
 }
 
 struct Cluster {

@@ -33,6 +33,13 @@ TEST(RoundCostsTest, DescriptorsAreThoseOfTheCode) {
     }
 }
 
+TEST(RoundCostsTest, StreamsAreThoseOfTheCode) {
+  for (const uint32_t servers : {1u, 7u, 64u, 450u})
+    for (const uint32_t nodes : {1u, 2u, 8u, 63u, 1000u})
+      EXPECT_EQ(simulate::streams_of_node(uint64_t{servers}, uint64_t{nodes}),
+                pmio::streams_of_node(servers, nodes));
+}
+
 TEST(RoundCostsTest, MessagesAreThoseOfTheCode) {
   static_assert(kWindow == kWindowBytes);
   static_assert(NodeRound::kMostIntervals == 64);

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "support/writing_phase.h"
+
 namespace pmio {
 namespace {
 
 using namespace simulate;
+using namespace test;
 
 // A byte a second is the unit of everything, and nothing else costs anything.
 Scenario round_scenario() {
@@ -17,32 +20,6 @@ Scenario round_scenario() {
   scenario.storage = {
       .servers = 1, .bytes_per_second = 100, .request_seconds = 0, .lock_seconds = 0, .stripe_bytes = 100};
   return scenario;
-}
-
-class Ending final : public Actor {
- public:
-  explicit Ending(EventLoop& loop) : loop_(loop) {}
-  void wake(uint32_t) override { at = loop_.now(); }
-  double at = -1;
-
- private:
-  EventLoop& loop_;
-};
-
-struct Phase {
-  double seconds = 0;
-  uint64_t written = 0;
-  double work = 0;
-};
-
-Phase write(const Scenario& scenario, const std::vector<Writer>& writers) {
-  EventLoop loop;
-  Path path(scenario);
-  Writing writing(loop, path, scenario.precision.steps, scenario.storage.stripe_bytes);
-  Ending ending(loop);
-  writing.begin(writers, ending, 0);
-  loop.run();
-  return {ending.at, path.written_bytes(), path.server_work_seconds()};
 }
 
 Writer writer_of(uint64_t bytes, uint64_t request) {
@@ -55,7 +32,7 @@ TEST(WritingTest, OneServerServesEqualRequestsOneAfterTheOther) {
   // 10 requests of 1 s and 0.5 s, of two writers on different nodes: the link is hidden but for nothing.
   std::vector<Writer> writers(2, writer_of(500, 100));
   writers[1].node_class = 1;
-  const Phase phase = write(scenario, writers);
+  const WritingPhase phase = write_phase(scenario, writers);
   EXPECT_DOUBLE_EQ(phase.seconds, 15);
   EXPECT_EQ(phase.written, 1000u);
   EXPECT_DOUBLE_EQ(phase.work, 15);
@@ -63,22 +40,23 @@ TEST(WritingTest, OneServerServesEqualRequestsOneAfterTheOther) {
 
 TEST(WritingTest, AWriterAloneTakesTheSlowestStation) {
   Scenario scenario = round_scenario();
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(1000, 100)}).seconds, 10);  // the server
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(1000, 100)}).seconds, 10);  // the server
   scenario.network.link_bytes_per_second = 50;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(1000, 100)}).seconds, 20);  // the link
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(1000, 100)}).seconds, 20);  // the link
   scenario.network.core_bytes_per_second = 20;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(1000, 100)}).seconds, 50);  // the core
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(1000, 100)}).seconds, 50);  // the core
   scenario.network.message_seconds = 1;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(1000, 100)}).seconds, 60);  // and an answer to each request
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(1000, 100)}).seconds,
+                   60);  // and an answer to each request
 }
 
 TEST(WritingTest, StripesOfARequestAreWrittenAtOnce) {
   Scenario scenario = round_scenario();
   scenario.storage.servers = 4;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(400, 400)}).seconds, 1);
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(400, 100)}).seconds, 4);  // one after the other
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(400, 400)}).seconds, 1);
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(400, 100)}).seconds, 4);  // one after the other
   scenario.storage.servers = 2;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer_of(400, 400)}).seconds, 2);
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer_of(400, 400)}).seconds, 2);
 }
 
 TEST(WritingTest, ALockCostsWhereStripesAreShared) {
@@ -86,7 +64,7 @@ TEST(WritingTest, ALockCostsWhereStripesAreShared) {
   scenario.storage.lock_seconds = 3;
   Writer writer = writer_of(400, 100);
   writer.shared = 0.5;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer}).seconds, 4 * (1 + 0.5 * 3));
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer}).seconds, 4 * (1 + 0.5 * 3));
 }
 
 TEST(WritingTest, RanksOfANodeShareItsLink) {
@@ -94,9 +72,9 @@ TEST(WritingTest, RanksOfANodeShareItsLink) {
   scenario.network.link_bytes_per_second = 10;
   Writer writer = writer_of(100, 100);
   writer.alike = writer.on_node = 5;
-  EXPECT_DOUBLE_EQ(write(scenario, {writer}).seconds, 50);
-  writer.on_node = 1;                                       // of five nodes
-  EXPECT_DOUBLE_EQ(write(scenario, {writer}).seconds, 10);  // the server writes while the links send
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer}).seconds, 50);
+  writer.on_node = 1;                                             // of five nodes
+  EXPECT_DOUBLE_EQ(write_phase(scenario, {writer}).seconds, 10);  // the server writes while the links send
 }
 
 // Many writers keep all servers busy: the time is that of the work, but for the begin and the end.
@@ -110,7 +88,7 @@ TEST(WritingTest, ManyWritersReachTheRateOfAllServers) {
     writer.first_byte = at * 100;
     writers.push_back(writer);
   }
-  const Phase phase = write(scenario, writers);
+  const WritingPhase phase = write_phase(scenario, writers);
   EXPECT_DOUBLE_EQ(phase.work, 64 * 100);
   EXPECT_GE(phase.seconds, phase.work / 8);
   EXPECT_LE(phase.seconds, 1.02 * phase.work / 8);
@@ -128,9 +106,9 @@ TEST(WritingTest, RequestsInARowAreAsGoodAsEachByItself) {
     writers.push_back(writer);
   }
   scenario.precision.steps = 20000;
-  const Phase each = write(scenario, writers);
+  const WritingPhase each = write_phase(scenario, writers);
   scenario.precision.steps = 256;
-  const Phase in_a_row = write(scenario, writers);
+  const WritingPhase in_a_row = write_phase(scenario, writers);
   EXPECT_EQ(each.written, in_a_row.written);
   EXPECT_EQ(each.written, 32 * (10000 * 100 + 37u));
   EXPECT_NEAR(each.work, in_a_row.work, 1e-6 * each.work);
@@ -138,8 +116,8 @@ TEST(WritingTest, RequestsInARowAreAsGoodAsEachByItself) {
 }
 
 TEST(WritingTest, NothingToWriteIsOverAtOnce) {
-  EXPECT_DOUBLE_EQ(write(round_scenario(), {}).seconds, 0);
-  EXPECT_DOUBLE_EQ(write(round_scenario(), {writer_of(0, 100)}).seconds, 0);
+  EXPECT_DOUBLE_EQ(write_phase(round_scenario(), {}).seconds, 0);
+  EXPECT_DOUBLE_EQ(write_phase(round_scenario(), {writer_of(0, 100)}).seconds, 0);
 }
 
 }  // namespace
