@@ -24,6 +24,8 @@ function(pmio_join_sources target tag)
   list(GET tags 0 first)
   if(PMIO_UNITY STREQUAL "ON" OR (PMIO_UNITY STREQUAL "MPIS" AND NOT tag STREQUAL first))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  else()
+    pmio_precompile(${target})
   endif()
 endfunction()
 

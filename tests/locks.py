@@ -43,7 +43,8 @@ def commands(build, clang, layers):
         if layers is None or path.relative_to(ROOT / "src").parts[0] in layers:
             sources.setdefault(path, entry)
     for entry in sources.values():
-        command = re.sub(r" -o \S+ -c ", " ", entry["command"])
+        # Nor gcc's precompiled headers, which clang cannot read.
+        command = re.sub(r" -Winvalid-pch -include \S+| -o \S+ -c(?= )", "", entry["command"])
         words = shlex.split(command[command.index(" ") :])
         flags = [word for word in words if not word.endswith(("/c++", "/g++", "/ccache"))]
         yield entry["directory"], [clang, *flags, *CHECK]

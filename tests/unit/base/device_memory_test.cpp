@@ -11,7 +11,7 @@ namespace pmio {
 namespace {
 
 void* load(const std::string& kind) {
-  const std::string path = std::string(PMIO_GPU_LIBRARIES) + "/lib" + kind;
+  const std::string path = std::string(PMIO_GPU_LIBRARIES "/lib") + kind;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(library, nullptr) << dlerror();
   return library;
