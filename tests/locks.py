@@ -2,7 +2,7 @@
 """Has clang check the contracts of locks (src/base/thread_annotations.h); run by CTest as `locks`.
 
 That it finds what it should is tests/locks/contracts.cpp. The core's sources are checked where clang compiles them
-(the presets fuzz and clang); here those of the layers that include mpi.h, or with --all every source of src/.
+(the presets fuzz and clang); here those of the layers that include mpi.h, or with --all all layers of src/.
 """
 
 import argparse
@@ -34,31 +34,34 @@ def finds_faults(clang):
 
 
 def commands(build, clang, layers):
-    """One compilation of each source, by clang: of the layers with MPI for the first MPI that was built for."""
-    sources = {}
+    """One compilation of each layer, as one source: of those with MPI for the first MPI that was built for."""
+    entries, flags = {}, {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = Path(entry["file"])
         if path.suffix != ".cpp" or ROOT / "src" not in path.parents:
             continue
-        if layers is None or path.relative_to(ROOT / "src").parts[0] in layers:
-            sources.setdefault(path, entry)
-    for entry in sources.values():
-        # Nor gcc's precompiled headers, which clang cannot read.
-        command = re.sub(r" -Winvalid-pch -include \S+| -o \S+ -c(?= )", "", entry["command"])
-        words = shlex.split(command[command.index(" ") :])
-        flags = [word for word in words if not word.endswith(("/c++", "/g++", "/ccache"))]
-        yield entry["directory"], [clang, *flags, *CHECK]
+        layer = path.relative_to(ROOT / "src").parts[0]
+        if (layers is None or layer in layers) and path not in entries.setdefault(layer, {}):
+            entries[layer][path] = entry["directory"]
+            # Nor gcc's precompiled headers, which clang cannot read.
+            command = re.sub(r" -Winvalid-pch -include \S+| -o \S+ -c \S+", "", entry["command"])
+            words = shlex.split(command[command.index(" ") :])
+            known = flags.setdefault(layer, [word for word in words if not word.endswith(("/c++", "/g++", "/ccache"))])
+            known += [word for word in words if word.startswith("-D") and word not in known]  # of single sources
+    for layer, sources in entries.items():
+        text = "".join(f'#include "{source}"\n' for source in sources)
+        yield next(iter(sources.values())), [clang, *flags[layer], *CHECK, "-x", "c++", "-"], text
 
 
-def check(directory_and_command):
-    directory, command = directory_and_command
-    return subprocess.run(command, cwd=directory, stderr=subprocess.PIPE, text=True, check=False)
+def check(directory_command_and_text):
+    directory, command, text = directory_command_and_text
+    return subprocess.run(command, cwd=directory, input=text, stderr=subprocess.PIPE, text=True, check=False)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="has compile_commands.json")
-    parser.add_argument("--all", action="store_true", help="every source of src/")
+    parser.add_argument("--all", action="store_true", help="every layer of src/")
     options = parser.parse_args()
     clang = find_clang()
     if clang is None:
@@ -69,7 +72,7 @@ def main():
     failed = [result for result in results if result.returncode != 0]
     for result in failed:
         print(result.stderr)
-    print(f"{len(results)} sources, {len(failed)} with faults")
+    print(f"{len(results)} compilations, {len(failed)} with faults")
     return 1 if failed else 0
 
 
