@@ -1,5 +1,5 @@
-# Precompiled headers. They take a quarter off the time of a build. Static analysis reads the sources without them (scripts/test),
-# and CMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without them.
+# Precompiled headers. They take a quarter off the time in which most sources are compiled. Static analysis reads them without
+# (scripts/test, tests/locks.py), and CMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without them.
 
 # pmio_precompile(<target> [<header>...]): what most of its sources include of the standard library, and these headers of other
 # projects, are read once. None of pmio's own is among them: a change of it would compile all.

@@ -33,24 +33,27 @@ def finds_faults(clang):
     return subprocess.run([*command, "-Xclang", "-verify"], stderr=subprocess.PIPE, text=True, check=False)
 
 
+def flags_of(command):
+    """Without compiler, source, object, and gcc's precompiled headers, which clang cannot read."""
+    words = shlex.split(re.sub(r" -Winvalid-pch -include \S+| -o \S+ -c \S+", "", command))
+    return [word for word in words if not word.endswith(("/c++", "/g++", "/ccache"))]
+
+
 def commands(build, clang, layers):
-    """One compilation of each layer, as one source: of those with MPI for the first MPI that was built for."""
-    entries, flags = {}, {}
+    """One compilation of each layer, as one source, but for what has options of its own. Of those with MPI for the first
+    MPI that was built for."""
+    seen, sources = set(), {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = Path(entry["file"])
-        if path.suffix != ".cpp" or ROOT / "src" not in path.parents:
+        if path.suffix != ".cpp" or ROOT / "src" not in path.parents or path in seen:
             continue
         layer = path.relative_to(ROOT / "src").parts[0]
-        if (layers is None or layer in layers) and path not in entries.setdefault(layer, {}):
-            entries[layer][path] = entry["directory"]
-            # Nor gcc's precompiled headers, which clang cannot read.
-            command = re.sub(r" -Winvalid-pch -include \S+| -o \S+ -c \S+", "", entry["command"])
-            words = shlex.split(command[command.index(" ") :])
-            known = flags.setdefault(layer, [word for word in words if not word.endswith(("/c++", "/g++", "/ccache"))])
-            known += [word for word in words if word.startswith("-D") and word not in known]  # of single sources
-    for layer, sources in entries.items():
-        text = "".join(f'#include "{source}"\n' for source in sources)
-        yield next(iter(sources.values())), [clang, *flags[layer], *CHECK, "-x", "c++", "-"], text
+        if layers is None or layer in layers:
+            seen.add(path)
+            sources.setdefault((layer, entry["directory"], *flags_of(entry["command"])), []).append(path)
+    for (_, directory, *flags), paths in sources.items():
+        text = "".join(f'#include "{path}"\n' for path in paths)
+        yield directory, [clang, *flags, *CHECK, "-x", "c++", "-"], text
 
 
 def check(directory_command_and_text):
