@@ -1,4 +1,4 @@
-// How numbers are written for people, and JSON for scripts, in the same way by all subcommands.
+// How lists, tables and JSON are written, in the same way by all subcommands; numbers: base/words.h.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
+
 namespace pmio::cli {
 
-std::string human_bytes(uint64_t bytes);                          // "17 B", "1.3 KiB", "20.0 GiB"
-std::string human_time(uint64_t nanoseconds);                     // "0.8 us", "12.5 ms", "3.2 s"
-std::string human_count(uint64_t number);                         // "1,234,567"
-std::string human_decimal(double value);                          // "0.125", "12.5"
 std::string human_ranks(const std::vector<uint32_t>& ascending);  // "0-3,7"
 std::string hexadecimal_id(uint64_t id);                          // 16 digits
 std::string local_time(uint64_t realtime_ns);                     // "2024-05-06 07:08:09"

@@ -12,20 +12,6 @@ using nlohmann::ordered_json;
 using simulate::Outcome;
 using simulate::Scenario;
 
-// Of a run that may take months; human_time ends at seconds.
-std::string duration(double seconds) {
-  char text[32];
-  if (seconds >= 2 * 86400.0)
-    std::snprintf(text, sizeof text, "%.1f days", seconds / 86400);
-  else if (seconds >= 2 * 3600.0)
-    std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-  else if (seconds >= 300)
-    std::snprintf(text, sizeof text, "%.1f min", seconds / 60);
-  else
-    return human_time(static_cast<uint64_t>(seconds * 1e9));
-  return text;
-}
-
 // human_bytes takes whole numbers of 64 bits.
 std::string amount(double bytes) {
   constexpr double kMost = 9e18;
@@ -46,7 +32,7 @@ void print_scenario(const Scenario& scenario) {
   std::printf("%s nodes of %s ranks; %s checkpoints of %s, each after %s of computing\n",
               human_count(job.nodes).c_str(), human_count(job.ranks_per_node).c_str(),
               human_count(job.checkpoints).c_str(), human_bytes(job.bytes()).c_str(),
-              duration(job.compute_seconds).c_str());
+              human_duration(job.compute_seconds).c_str());
   std::printf("records of %s, %s; %s of a node in a checkpoint\n", human_bytes(job.record_bytes).c_str(),
               job.layout == simulate::Layout::strided ? "strided" : "in segments",
               human_bytes(job.node_bytes()).c_str());
@@ -66,17 +52,19 @@ void print_ways(const SimulatedWays& ways, bool fails) {
     for (const SimulatedWay& way : ways) cells.push_back(text(way));
     table.add(std::move(cells));
   };
-  row("time-to-log", [](const SimulatedWay& w) { return duration(w.outcome.to_log_seconds()); });
-  row("  at most", [](const SimulatedWay& w) { return duration(w.outcome.most_to_log_seconds()); });
-  row("time-to-file", [](const SimulatedWay& w) { return duration(w.outcome.to_file_seconds()); });
-  row("  at most", [](const SimulatedWay& w) { return duration(w.outcome.most_to_file_seconds()); });
-  row("the run", [](const SimulatedWay& w) { return duration(w.outcome.seconds); });
-  row("  of it not computing", [](const SimulatedWay& w) { return duration(w.outcome.waiting_seconds()); });
+  row("time-to-log", [](const SimulatedWay& w) { return human_duration(w.outcome.to_log_seconds()); });
+  row("  at most", [](const SimulatedWay& w) { return human_duration(w.outcome.most_to_log_seconds()); });
+  row("time-to-file", [](const SimulatedWay& w) { return human_duration(w.outcome.to_file_seconds()); });
+  row("  at most", [](const SimulatedWay& w) { return human_duration(w.outcome.most_to_file_seconds()); });
+  row("the run", [](const SimulatedWay& w) { return human_duration(w.outcome.seconds); });
+  row("  of it not computing",
+      [](const SimulatedWay& w) { return human_duration(w.outcome.waiting_seconds()); });
   row("servers in use", [](const SimulatedWay& w) { return percent(w.outcome.utilisation()); });
   row("log used, of a node", [](const SimulatedWay& w) { return amount(w.outcome.most_held_bytes); });
   row("at risk on a node", [](const SimulatedWay& w) { return amount(w.risk.held_bytes); });
   row("expected loss in the run", [](const SimulatedWay& w) { return amount(w.risk.lost_bytes); });
-  row("work lost by a failure", [](const SimulatedWay& w) { return duration(w.risk.repeated_seconds); });
+  row("work lost by a failure",
+      [](const SimulatedWay& w) { return human_duration(w.risk.repeated_seconds); });
   table.print();
   if (fails) std::printf("\nExpected failures in the run by the log: %.3g\n", ways.back().risk.failures);
 }
@@ -85,16 +73,16 @@ void print_rounds(const Scenario& scenario, const Outcome& log) {
   const simulate::Rounds& rounds = log.rounds;
   if (log.log_wait_seconds > 0)
     std::printf("The log was full: the program waited %s for room.\n",
-                duration(log.log_wait_seconds).c_str());
+                human_duration(log.log_wait_seconds).c_str());
   if (scenario.job.nodes > 1) {
     std::printf("pmio's rounds: %s, %s messages and %s from node 0, %s without the writes.\n",
                 human_count(rounds.count).c_str(),
                 human_count(static_cast<uint64_t>(rounds.messages)).c_str(),
-                amount(rounds.sent_bytes).c_str(), duration(rounds.seconds).c_str());
+                amount(rounds.sent_bytes).c_str(), human_duration(rounds.seconds).c_str());
     std::printf("A plan takes %s on node 0. A close asks each leader %s questions, which takes %s.\n",
                 amount(rounds.coordinator_bytes).c_str(),
                 human_count(static_cast<uint64_t>(rounds.questions)).c_str(),
-                duration(rounds.question_seconds).c_str());
+                human_duration(rounds.question_seconds).c_str());
   }
   if (!log.not_logged.empty())
     std::printf("pmio would log nothing here: %s. The column shows it without that limit.\n",
