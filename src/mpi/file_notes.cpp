@@ -58,6 +58,14 @@ void FileCalls::count(const Transfer& transfer, uint64_t bytes, uint64_t ns) {
   sum.ns.fetch_add(ns, std::memory_order_relaxed);
 }
 
+void FileCalls::add_time(Direction direction, bool collective, uint64_t ns) {
+  const bool writes = direction == Direction::write;
+  if (collective)
+    add_alone((writes ? collective_writes_ : collective_reads_).ns, ns);
+  else
+    (writes ? writes_ : reads_).ns.fetch_add(ns, std::memory_order_relaxed);
+}
+
 void FileCalls::end_split(Direction direction, uint64_t bytes, uint64_t ns) {
   Sum& sum = direction == Direction::write ? collective_writes_ : collective_reads_;
   add_alone(sum.bytes, bytes);
@@ -76,6 +84,8 @@ FileNumbers FileCalls::take() {
   taken.read_ns = take_from(collective_reads_.ns) + take_from(reads_.ns);
   return taken;
 }
+
+void LibraryTime::end() { handle_->calls.add_time(direction_, collective_, monotonic_ns() - begin_ns_); }
 
 FileStatistics::Pairs wished_hints(const char* filename, MPI_Info info) {
   FileStatistics::Pairs wished = environment_hints();

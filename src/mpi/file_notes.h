@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "mpi/call.h"
 #include "stats/file_statistics.h"
 #include "twophase/two_phase.h"
@@ -20,6 +21,8 @@ class FileCalls {
   void count(const Transfer& transfer, uint64_t bytes, uint64_t ns);
   // The end of a split call, which was counted at its begin.
   void end_split(Direction direction, uint64_t bytes, uint64_t ns);
+  // The library's part of a call that was counted before.
+  void add_time(Direction direction, bool collective, uint64_t ns);
   // What was counted since the last call of this.
   FileNumbers take();
 
@@ -28,6 +31,30 @@ class FileCalls {
     std::atomic<uint64_t> calls{0}, bytes{0}, ns{0};
   };
   Sum collective_writes_, collective_reads_, writes_, reads_;
+};
+
+// Held while the library carries out a blocking call that was handed on.
+class LibraryTime {
+ public:
+  LibraryTime(Handle& handle, Direction direction, bool collective)
+      : handle_(FileStatistics::on() ? &handle : nullptr),
+        direction_(direction),
+        collective_(collective),
+        begin_ns_(handle_ != nullptr ? monotonic_ns() : 0) {}
+  ~LibraryTime() {
+    if (handle_ != nullptr) [[unlikely]]
+      end();
+  }
+  LibraryTime(const LibraryTime&) = delete;
+  LibraryTime& operator=(const LibraryTime&) = delete;
+
+ private:
+  void end();
+
+  Handle* const handle_;
+  const Direction direction_;
+  const bool collective_;
+  const uint64_t begin_ns_;
 };
 
 // The hints of all sources for a file that is about to be opened, the later ones of which count.

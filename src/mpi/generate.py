@@ -60,6 +60,8 @@ def body(function):
     # A request or a begun transfer is under way: its call says nothing but what the library says.
     carries = f.kind != "transfer" or f.traits["completion"] == "blocking"
     told = f"    return after_library_call(*handle, next_functions.{f.name}.next()({f.arguments()}));\n" if carries else ""
+    if carries and f.kind == "transfer":
+        told = f"    const LibraryTime timed(*handle, Direction::{t['direction']}, {collective});\n{told}"
     return (
         "  if (Handle* handle = find_handle(fh)) {\n"
         f"    {condition}if (const Outcome outcome = {outcome}) return *outcome;\n{told}"
@@ -72,6 +74,7 @@ def entry_points():
         NOTICE,
         "// Inside the MPI library (depth > 0) a call goes straight on; from the program, to pmio.\n\n",
         '#include "mpi/calls.h"\n',
+        '#include "mpi/file_notes.h"\n',
         '#include "mpi/handle.h"\n',
         '#include "mpi/next_functions.h"\n\n',
         "namespace pmio {\n\n",

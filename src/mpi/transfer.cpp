@@ -33,7 +33,7 @@ Moved count_and_move(Handle& handle, const Transfer& transfer, Completion comple
   const uint64_t begin = monotonic_ns();
   const Moved moved = handle.engine().transfer(handle, transfer, completion);
   const uint64_t ns = monotonic_ns() - begin;
-  // The library's part is still to come: its time is not known here.
+  // The library's part is still to come, and LibraryTime counts it.
   if (!moved.outcome)
     handle.calls.count(transfer, bytes_of(transfer), 0);
   else
