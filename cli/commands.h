@@ -39,6 +39,7 @@ void add_wait(CLI::App& app);
 void add_model(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_simulate(CLI::App& app);
+void add_advise(CLI::App& app);
 
 // What `pmio` will exit with, when called from a subcommand's callback; 0 without.
 void set_exit_code(int code);

@@ -1,5 +1,7 @@
 #include "cli/profile/choice.h"
 
+#include <cstdio>
+
 namespace pmio::cli {
 namespace {
 
@@ -33,6 +35,15 @@ Result<Choice> choose_machine(const std::string& path, const std::string& direct
                            "; measure it: pmio calibrate --dir " + directory);
   choice.machine = machine_of(profile, file_system);
   return choice;
+}
+
+void print_figures(const Choice& choice) {
+  if (choice.profile.empty())
+    std::printf("Built-in figures: there is no profile (pmio calibrate).\n");
+  else
+    std::printf("Profile %s of %.10s, %s\n", choice.profile.c_str(), choice.date.c_str(),
+                choice.file_system.empty() ? "built-in rates of the file" : choice.file_system.c_str());
+  for (const std::string& note : choice.notes) std::printf("  but %s\n", note.c_str());
 }
 
 std::string profile_line() {

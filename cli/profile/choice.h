@@ -20,6 +20,9 @@ struct Choice {
 // Errors as of load_profile and place_of.
 Result<Choice> choose_machine(const std::string& path, const std::string& directory);
 
+// Whose figures they are, in a line, and a line for each note.
+void print_figures(const Choice& choice);
+
 // "/home/u/.config/pmio/profile.json of 2026-11-26, which fits", or what does not; or that there is none, and
 // what to do.
 std::string profile_line();

@@ -1,8 +1,8 @@
 // What a job's writes of a file cost by each way: the log, independently, and two-phase.
 //
 // The functions extend model/liu.h by what that leaves out: the log, the two layers of an exchange, the block
-// size, servers. Each tells where its form comes from. **Their errors are large** (docs/model.md): no
-// decision may rest on them, and no bound is given. Pure functions; threads: any.
+// size, servers. Each tells where its form comes from. **Their errors are large** (docs/model.md):
+// Errors has them, and no decision of pmio's may rest on them yet. Pure functions; threads: any.
 //
 // What none of them knows: reads, locks of a parallel file system between nodes, more ranks than processors,
 // and other programs. All ranks are taken to write alike and at the same time.
@@ -55,6 +55,17 @@ struct Backlog {
 // call_seconds: of a call that waits for nothing. drain_bytes_per_second: above 0, of the log's bytes.
 Backlog backlog(const LogMedium& log, const Transfer& transfer, double call_seconds,
                 double drain_bytes_per_second);
+
+// How many times as long a quiet machine of 2 ranks took as the next functions say, with the figures of `pmio
+// calibrate`: the least and the most of single runs, and their median (docs/model.md). The log's are of
+// complete files.
+struct Errors {
+  double least, likely, most;
+};
+constexpr Errors kLogErrors{0.8, 1.2, 2.5};
+constexpr Errors kIndependentErrors{0.5, 1.0, 1.6};  // of one piece a call
+constexpr Errors kSievedErrors{0.9, 2.5, 7};         // of several
+constexpr Errors kTwoPhaseErrors{0.65, 1.0, 2.2};
 
 // The log, with all pieces through it (pmio_direct_from=off). A call costs a constant, a constant per record
 // and a copy (append_bench and mpiio_bench, 24 and 26 November). The part of the log that was not touched

@@ -1,5 +1,5 @@
-// A whole log directory of any bytes, given to `pmio inspect`, `stats` and `recover` as a user would: no
-// crash, no hang, and nothing is written but the log directory and the file that a log records.
+// A whole log directory of any bytes, given to `pmio inspect`, `stats`, `advise` and `recover` as a user
+// would: no crash, no hang, and nothing is written but the log directory and the file that a log records.
 //
 // Input: pieces of a kind (one byte), a length (two bytes) and that many bytes, each of which becomes a file
 // of the job. Kinds: 0-2 a segment (input.h), 3 ledger, 4 control block, 5 statistics, 6 some other name. In
@@ -15,6 +15,7 @@
 #include <fstream>
 #include <string>
 
+#include "cli/advise/record_file.h"
 #include "cli/commands.h"
 #include "drain/target.h"
 #include "input.h"
@@ -97,6 +98,7 @@ void put_piece(const Place& at, uint8_t kind, const uint8_t* input, size_t size)
     case 4:
       return put(at.job + "/file-" + key, input, size);
     case 5:
+      (void)pmio::cli::parse_record({reinterpret_cast<const char*>(input), size});
       return put(at.stats + "/rank-0.json", input, size);
     case 6:
       return put(at.job + "/run-" + key + "-1", input, size);
@@ -136,6 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   run({"inspect"});
   run({"inspect", "--records"});
   run({"stats"});
+  run({"advise"});
   run({"recover", "--dry-run", "--json"});
   if (fs::file_size(at.target) != 0) abort();
   run({"recover"});
