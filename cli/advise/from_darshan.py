@@ -12,18 +12,21 @@ import sys
 from pathlib import Path
 
 
+KINDS = ("READ", "WRITE", "META")
+
+
 def writes(counters):
     """Of all kinds, together."""
     kinds = ("INDEP", "COLL", "SPLIT", "NB")
     return sum(counters[f"MPIIO_{kind}_WRITES"] for kind in kinds)
 
 
-def seconds(times, shared, kinds=("READ", "WRITE", "META")):
+def seconds(times, shared, kinds=KINDS):
     """Of the slowest rank, in calls of some kinds. In a record of all ranks times are sums, but for that one."""
-    some, all_kinds = (sum(times[f"MPIIO_F_{kind}_TIME"] for kind in which) for which in (kinds, ("READ", "WRITE", "META")))
+    some, every = (sum(times[f"MPIIO_F_{kind}_TIME"] for kind in which) for which in (kinds, KINDS))
     if not shared:
         return some
-    return times["MPIIO_F_SLOWEST_RANK_TIME"] * some / all_kinds if all_kinds > 0 else 0.0
+    return times["MPIIO_F_SLOWEST_RANK_TIME"] * some / every if every > 0 else 0.0
 
 
 def file_record(path, records, ranks):

@@ -28,7 +28,7 @@ WayEstimate through_log(std::string what, std::string setting, const Machine& ma
                   model::kLogErrors);
 }
 
-// As in a run's advice: of the calls that there are now, as many as make kCallBytes become one.
+// As in a run's advice: of the calls that there are now, as many as make kCombinedBytes become one.
 Transfer combined(const Transfer& transfer) {
   const double factor = std::min(transfer.calls, std::floor(kCombinedBytes / transfer.call_bytes));
   Transfer fewer = transfer;

@@ -27,6 +27,34 @@ PATTERN_REFUSED = [
 ]
 
 
+# In the place of Darshan's Python package: a log with a file of all four ranks and one of each of two ranks.
+DARSHAN = """
+KINDS = ("INDEP", "COLL", "SPLIT", "NB")
+def counters(file, rank, calls, count, opens):
+    writes = {f"MPIIO_{kind}_WRITES": calls if kind == "COLL" else 0 for kind in KINDS}
+    return {"id": file, "rank": rank, "MPIIO_BYTES_WRITTEN": count, "MPIIO_COLL_OPENS": opens,
+            "MPIIO_INDEP_OPENS": 0} | writes
+def times(read, write, meta, slowest=0):
+    return {"MPIIO_F_READ_TIME": read, "MPIIO_F_WRITE_TIME": write, "MPIIO_F_META_TIME": meta,
+            "MPIIO_F_SLOWEST_RANK_TIME": slowest}
+class Table:
+    def __init__(self, rows): self.rows = rows
+    def to_dict(self, orient):
+        assert orient == "records"
+        return self.rows
+class Records:
+    def to_df(self):
+        return {"counters": Table([counters(1, -1, 4000, 5248000, 4), counters(2, 0, 10, 100, 1),
+                                   counters(2, 3, 30, 500, 2)]),
+                "fcounters": Table([times(1, 6, 1, 4), times(0, 1, 0), times(0.5, 2, 0.5)])}
+class DarshanReport:
+    def __init__(self, path, read_all):
+        self.metadata = {"job": {"nprocs": 4, "run_time": 50.0}, "exe": "/bin/app -x"}
+        self.records = {"MPI-IO": Records()}
+        self.name_records = {1: "/all", 2: "/own"}
+"""
+
+
 class Command:
     def __init__(self, build, scratch):
         self.pmio = places.pmio(build)
@@ -61,7 +89,8 @@ def check_job(command, build, mpi, scratch):
     for mode in ("log", "off"):
         logs = scratch / f"logs-{mode}"
         logs.mkdir(mode=0o700)
-        words = [places.benchmark(build, "mpiio", mpi), "--file", scratch / "target", "--block", 1312, "--bytes", 2 << 20]
+        words = [places.benchmark(build, "mpiio", mpi), "--file", scratch / "target", "--block", 1312]
+        words += ["--bytes", 2 << 20]
         settings = {"PMIO_DIR": logs, "PMIO_STATS": 1, "PMIO_HINTS": f"*:pmio_mode={mode}"}
         mpi_jobs.measure(mpi, 2, words, name=mode, settings=settings, preload=[mpi.runtime], timeout=120)
         shown = subprocess.run([command.pmio, "stats", "--dir", logs, "--json"], capture_output=True, check=True)
@@ -133,9 +162,33 @@ def check_record(command, scratch):
     path.write_text("{")
     command.run("--record", path, code=1)
     assert "cannot read" in command.run("--record", scratch / "none", code=1).stderr
+
+
+def check_darshan(command, scratch):
     reader = places.ROOT / "cli" / "advise" / "from_darshan.py"
-    done = subprocess.run([sys.executable, reader, "--nodes", "1", path], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stderr.startswith("from_darshan.py: "), done
+    modules = scratch / "modules"
+    modules.mkdir()
+    log = scratch / "job.darshan"
+    log.write_text("")
+
+    def read(code):
+        done = subprocess.run([sys.executable, reader, "--nodes", "2", log], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(modules)}, check=False)  # fmt: skip
+        assert done.returncode == code, done
+        return done
+
+    (modules / "darshan.py").write_text("raise ImportError")
+    assert "pip install darshan" in read(1).stderr
+    (modules / "darshan.py").write_text(DARSHAN)
+    told = json.loads(read(0).stdout)
+    command.run("--record", "-", input=json.dumps(told))
+    files = {file.pop("path"): file for file in told.pop("files")}
+    assert told == {"format": "pmio-record-1", "program": "app", "ranks": 4, "nodes": 2, "wall_s": 50, "io_s": 7}, told
+    # Of the slowest rank's four seconds as much as of the sum was writing.
+    assert files["/all"] == {"writers": 4, "opens": 1, "calls": 1000, "bytes": 5248000, "write_s": 3}, files
+    assert files["/own"] == {"writers": 2, "opens": 2, "calls": 30, "bytes": 600, "write_s": 2}, files
+    (modules / "darshan.py").write_text("def DarshanReport(path, read_all): raise RuntimeError('damaged')")
+    assert "damaged" in read(1).stderr
 
 
 def check_pattern(command):
@@ -165,6 +218,7 @@ def main():
         check_job(command, options.build, mpi, scratch)
         check_known(command, scratch)
         check_record(command, scratch)
+        check_darshan(command, scratch)
         check_pattern(command)
     return 0
 
