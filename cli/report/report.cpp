@@ -1,11 +1,14 @@
 // `pmio report`: a job's statistics as one page of HTML that needs nothing else (page.html, with the numbers
-// of `pmio stats --json` in it).
+// of `pmio stats --json` and the changes of `pmio advise --json` in it).
 #include <cstdio>
 #include <memory>
 #include <string_view>
 
+#include "cli/advise/job.h"
+#include "cli/advise/report.h"
 #include "cli/commands.h"
 #include "cli/common/as_user.h"
+#include "cli/profile/choice.h"
 #include "cli/report/page.h"
 #include "cli/stats/job_json.h"
 #include "cli/stats/trace.h"
@@ -18,9 +21,18 @@ struct Options {
   std::string output = "pmio.html";
 };
 
+// None of a job without statistics, or if a profile is there that cannot be read: pmio advise says so.
+nlohmann::ordered_json advice_for(const JobStatistics& job) {
+  const auto choice = choose_machine("", ".");
+  if (job.ranks.empty() || !choice.ok()) return nlohmann::ordered_json::array();
+  return json_of(changes_for(record_of(job), choice.value().machine));
+}
+
 // In an element of HTML nothing may look like its end.
 std::string for_page(const JobStatistics& job) {
-  std::string text = json_of(job).dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  nlohmann::ordered_json document = json_of(job);
+  document["advice"] = advice_for(job);
+  std::string text = document.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
   for (size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6) text.replace(at, 1, "\\u003c");
   return text;
 }

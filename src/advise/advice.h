@@ -38,7 +38,7 @@ struct Change {
 };
 
 // Gains below this part of the time are not worth a word.
-constexpr double kLeastGain = 0.05;
+constexpr double kLeastGain = 0.1;
 
 // The largest gain first. Each is told as if it were the only change. Gains below kLeastGain of the I/O time
 // and below 1 % of the run are left out.

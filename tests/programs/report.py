@@ -2,9 +2,9 @@
 """`pmio stats --trace` and `pmio report` of a job with files of several engines.
 
 The trace is taken apart by hand: it has the tracks of each rank, and slices that begin and end. The page holds
-the numbers of `pmio stats --json`, and needs nothing else. If there is a browser (chromium,
-chromium-headless-shell, or what PMIO_BROWSER names), the page is opened at two widths: all charts are there,
-no script has failed, and nothing is wider than the window.
+the numbers of `pmio stats --json` and the changes of `pmio advise --json`, and needs nothing else. If there is a
+browser (chromium, chromium-headless-shell, or what PMIO_BROWSER names), the page is opened at two widths: all
+charts are there, no script has failed, and nothing is wider than the window.
 """
 
 import html
@@ -124,9 +124,9 @@ def check_history(rank):
     assert last["log_bytes"] == rank["counters"]["append_bytes"] > 0, (last, rank["counters"])
 
 
-def check_page(page, told):
+def check_page(page, told, advice):
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
-    assert json.loads(data) == told and "<script>." not in page, data[:200]
+    assert json.loads(data) == {**told, "advice": advice["changes"]} and "<script>." not in page, data[:200]
     assert not re.search(r'(src|href)="(https?:)?//', page)
 
 
@@ -182,7 +182,7 @@ def main():
         check_trace((scratch / "trace").read_bytes(), 2)
         told("report", "--job", job["job"], "-o", "page.html")
         page = (scratch / "page.html").read_text()
-        check_page(page, job)
+        check_page(page, job, json.loads(told("advise", "--json")))
         if program := browser():
             look_at(program, page, scratch)
     return 0

@@ -148,7 +148,7 @@ TEST(AdviceTest, ALogInMemoryAndOneOfHugePages) {
 TEST(AdviceTest, TheLargestGainIsFirstAndSmallOnesAreNotTold) {
   JobRecord job = quiet_job();
   job.sync_calls = 1000;
-  job.sync_seconds = 5;
+  job.sync_seconds = 8;
   job.files = {written(Way::log, 1e6, 8, 30)};
   job.write_seconds = 30;
   const auto changes = changes_for(job, model::Machine());
