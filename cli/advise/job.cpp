@@ -94,7 +94,7 @@ struct Stretch {
   double seconds = 0, bytes = 0, wait = 0, open_close = 0;
 };
 
-std::vector<Stretch> stretches_of(const Json& rank) {
+std::vector<Stretch> stretches_of(const Json& rank) try {
   const auto history = rank.find("history");
   if (history == rank.end()) return {};
   const std::vector<std::string> names = history->value("names", std::vector<std::string>());
@@ -113,6 +113,8 @@ std::vector<Stretch> stretches_of(const Json& rank) {
     before = now;
   }
   return stretches;
+} catch (const Json::exception&) {
+  return {};  // it is damaged
 }
 
 // A wait or a close is counted when it is over: it may have begun in stretches before that.

@@ -141,11 +141,13 @@ def check_known(command, scratch):
     changes = advised(document)
     assert changes["a larger log"]["setting"].startswith("pmio_log_size="), changes
     assert changes["a larger log"]["to"]["likely_s"] < 3, changes
-    for bad in ("{", "[]", json.dumps({"rank": 0, "counters": {}, "history": 3})):
-        (job / "rank-0.json").write_text(bad)
-        done = subprocess.run([command.pmio, "advise", "--dir", scratch / "known"], capture_output=True, text=True,
-                              timeout=60, check=False)  # fmt: skip
-        assert done.returncode in (0, 1), done
+    for history in (3, {}, {"names": 3}, {"points": [[1]]}, {"names": ["log_bytes"], "points": [["x", 1], [2]]}):
+        document["history"] = history
+        assert "a larger log" not in advised(document)
+    (job / "rank-0.json").write_text("{")
+    done = subprocess.run([command.pmio, "advise", "--dir", scratch / "known"], capture_output=True, text=True,
+                          timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 1 and "not a statistics file" in done.stderr, done
     assert "no statistics" in command.run("--dir", scratch / "nowhere", code=1).stderr
 
 
