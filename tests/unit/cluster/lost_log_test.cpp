@@ -1,6 +1,7 @@
 // One of several nodes, in one process, loses its log directory.
 #include "nodes_fixture.h"
 #include "span/spanning.h"
+#include "support/busy_directory.h"
 
 namespace pmio::test {
 namespace {
@@ -8,9 +9,7 @@ namespace {
 class LostLogOfANode : public ClusterTest {
  protected:
   LostLogOfANode() { background_ = true; }
-  void remove_log(uint32_t node) {
-    std::filesystem::remove_all(members_[node * kRanksOfNode].job->directory());
-  }
+  void remove_log(uint32_t node) { remove_busy_directory(members_[node * kRanksOfNode].job->directory()); }
   // No two ranks write the same bytes in one call: whose stay would be open.
   void write_apart(uint64_t calls) {
     constexpr uint64_t kPlace = 20'000, kBytes = 5000;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "support/busy_directory.h"
 #include "support/node_fixture.h"
 #include "support/said.h"
 
@@ -70,9 +71,9 @@ struct LostLog : testing::TestWithParam<How> {
 
   void remove_log() {
     const std::string directory = ranks[0].job->directory();
+    if (GetParam().removed == Removed::directory) return test::remove_busy_directory(directory);
     for (const auto& entry : std::filesystem::directory_iterator(directory))
       std::filesystem::remove(entry.path());
-    if (GetParam().removed == Removed::directory) std::filesystem::remove(directory);
   }
 
   // As ranks do, which are processes.
