@@ -1,5 +1,6 @@
 // What the program's calls could do otherwise.
 #include <algorithm>
+#include <cmath>
 
 #include "advise/rules.h"
 #include "base/words.h"
