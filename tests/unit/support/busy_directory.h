@@ -11,8 +11,7 @@ namespace pmio::test {
 // Again, until nothing new has come in between.
 inline void remove_busy_directory(const std::filesystem::path& directory) {
   std::error_code error;
-  do
-    std::filesystem::remove_all(directory, error);
+  do std::filesystem::remove_all(directory, error);
   while (error == std::errc::directory_not_empty);
   EXPECT_FALSE(error) << directory << ": " << error.message();
 }
