@@ -98,11 +98,7 @@ Result<Advised> read_statistics(const JobChoice& choice) {
 int run(const Options& options) {
   const auto advised = options.record.empty() ? read_statistics(options.choice) : read_record(options.record);
   const auto choice = choose_machine(options.profile, options.target);
-  for (const Status& status : {advised.status(), choice.status()})
-    if (!status.ok()) {
-      std::fprintf(stderr, "pmio: %s\n", status.message().c_str());
-      return 1;
-    }
+  if (complain_of({advised.status(), choice.status()})) return 1;
   const std::vector<advise::Change> changes = changes_for(advised.value().job, choice.value().machine);
   if (options.json) {
     print_json(document_of(advised.value(), changes));

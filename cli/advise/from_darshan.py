@@ -11,14 +11,12 @@ import json
 import sys
 from pathlib import Path
 
-
 KINDS = ("READ", "WRITE", "META")
 
 
 def writes(counters):
     """Of all kinds, together."""
-    kinds = ("INDEP", "COLL", "SPLIT", "NB")
-    return sum(counters[f"MPIIO_{kind}_WRITES"] for kind in kinds)
+    return sum(counters[f"MPIIO_{call}_WRITES"] for call in ("INDEP", "COLL", "SPLIT", "NB"))
 
 
 def seconds(times, shared, kinds=KINDS):

@@ -8,6 +8,7 @@
 
 #include "base/file_descriptor.h"
 #include "cli/stats/files.h"
+#include "cli/stats/history.h"
 #include "cli/stats/job_json.h"
 #include "medium/huge_pages.h"
 
@@ -47,7 +48,6 @@ FileRecord record_of(const FileOfJob& file) {
   record.reason = file.reason;
   record.direct_from = hint(file.in_force, "pmio_direct_from");
   record.bytes = number(file.total().written_bytes);
-  record.past_log_bytes = number(file.total().past_log_bytes);
   record.write_seconds = seconds(file.most(&FileNumbers::write_ns));
   for (const auto& [rank, numbers] : file.ranks) {
     if (writes_of(numbers) == 0) continue;
@@ -95,22 +95,17 @@ struct Stretch {
 };
 
 std::vector<Stretch> stretches_of(const Json& rank) try {
-  const auto history = rank.find("history");
-  if (history == rank.end()) return {};
-  const std::vector<std::string> names = history->value("names", std::vector<std::string>());
-  const auto column = [&names](const char* name) {
-    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()) + 1;
-  };
-  const size_t bytes = column("log_bytes"), wait = column("wait_ns"), open_close = column("open_close_ns");
+  const uint64_t begin_ns = rank.value("start_realtime_ns", uint64_t{0});
+  const Series bytes = series_of(rank, "log_bytes", begin_ns), wait = series_of(rank, "wait_ns", begin_ns);
+  const Series open_close = series_of(rank, "open_close_ns", begin_ns);
   std::vector<Stretch> stretches;
-  std::vector<double> before;
-  for (const Json& point : history->value("points", Json::array())) {
-    const auto now = point.get<std::vector<double>>();
-    if (now.size() <= std::max({bytes, wait, open_close})) return {};
-    if (before.empty()) before.assign(now.size(), 0);
-    const auto growth = [&](size_t i) { return std::max(0.0, now[i] - before[i]); };
-    stretches.push_back({growth(0) / 1e6, growth(bytes), growth(wait) / 1e9, growth(open_close) / 1e9});
-    before = now;
+  if (wait.values.size() != bytes.values.size() || open_close.values.size() != bytes.values.size()) return {};
+  uint64_t before_ns = 0;
+  for (size_t i = 0; i < bytes.values.size(); i++) {
+    const uint64_t at_ns = std::max(bytes.at_ns[i], before_ns);
+    stretches.push_back({seconds(at_ns - before_ns), number(growth(bytes, i)), seconds(growth(wait, i)),
+                         seconds(growth(open_close, i))});
+    before_ns = at_ns;
   }
   return stretches;
 } catch (const Json::exception&) {

@@ -53,11 +53,7 @@ nlohmann::ordered_json json_of_ways(const std::vector<WayEstimate>& ways) {
 int pattern(const Options& options) {
   auto transfer = options.described.transfer();
   auto choice = choose_machine(options.described.profile(), options.described.directory());
-  for (const Status& status : {transfer.status(), choice.status()})
-    if (!status.ok()) {
-      std::fprintf(stderr, "pmio: %s\n", status.message().c_str());
-      return 1;
-    }
+  if (complain_of({transfer.status(), choice.status()})) return 1;
   model::Machine& machine = choice->machine;
   if (options.log_bytes > 0)
     machine.log.capacity_bytes = static_cast<double>(options.log_bytes) * transfer->ranks_of_node();

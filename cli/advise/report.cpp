@@ -32,6 +32,15 @@ void print_wrapped(size_t indent, std::string_view text) {
   std::printf("%s\n", line.c_str());
 }
 
+bool complain_of(std::initializer_list<Status> all) {
+  for (const Status& status : all) {
+    if (status.ok()) continue;
+    std::fprintf(stderr, "pmio: %s\n", status.message().c_str());
+    return true;
+  }
+  return false;
+}
+
 std::string text_of(const Estimate& estimate) {
   return human_duration(estimate.likely) + " [" + human_duration(estimate.low) + " to " +
          human_duration(estimate.high) + "]";

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/stats/history.h"
+
 namespace pmio::cli {
 namespace {
 
@@ -136,31 +138,6 @@ class Trace {
   uint64_t tracks_ = 0;
   bool first_ = true;
 };
-
-// One number of a rank's history: moments, and what it was then.
-struct Series {
-  std::vector<uint64_t> at_ns, values;
-};
-
-Series series_of(const Json& rank, std::string_view name, uint64_t begin_ns) {
-  Series series;
-  const auto history = rank.find("history");
-  if (history == rank.end()) return series;
-  const Json& names = history->at("names");
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return series;
-  const auto column = static_cast<size_t>(found - names.begin()) + 1;
-  const uint64_t since = rank.value("start_realtime_ns", begin_ns) - begin_ns;
-  for (const Json& point : history->at("points")) {
-    series.at_ns.push_back(since + point.at(0).get<uint64_t>() * 1000);
-    series.values.push_back(point.at(column).get<uint64_t>());
-  }
-  return series;
-}
-
-uint64_t growth(const Series& series, size_t i) {
-  return series.values[i] > series.values[i - 1] ? series.values[i] - series.values[i - 1] : 0;
-}
 
 // The rate of bytes from each moment to the next.
 void add_rate(Trace& trace, uint64_t track, const Series& series) {

@@ -15,14 +15,13 @@ enum class Way { log, independent, two_phase, library };
 struct FileRecord {
   std::string path;
   Way way = Way::library;
-  std::string reason;         // if it was not logged: why, in the words of the statistics
-  std::string direct_from;    // pmio_direct_from in force; empty: not known
-  double writers = 0;         // ranks that wrote
-  double opens = 0;           // of the rank that wrote most often
-  double calls = 0;           // that wrote, of that rank
-  double bytes = 0;           // written by all ranks
-  double past_log_bytes = 0;  // of these
-  double write_seconds = 0;   // in these calls, of the rank that was longest in them
+  std::string reason;        // if it was not logged: why, in the words of the statistics
+  std::string direct_from;   // pmio_direct_from in force; empty: not known
+  double writers = 0;        // ranks that wrote
+  double opens = 0;          // of the rank that wrote most often
+  double calls = 0;          // that wrote, of that rank
+  double bytes = 0;          // written by all ranks
+  double write_seconds = 0;  // in these calls, of the rank that was longest in them
 
   // Of a rank, in a call, on average; 0: nothing was written.
   double call_bytes() const { return writers * calls > 0 ? bytes / (writers * calls) : 0; }

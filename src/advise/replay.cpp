@@ -11,7 +11,8 @@ class Log {
       : settings_(settings), medium_(log), rate_(job.drain_bytes / job.drain_seconds) {}
 
   void compute(double seconds) {
-    if (settings_.drains_in_background) take(std::max(0.0, seconds - medium_.pause_seconds));
+    if (!settings_.drains_in_background) return;
+    bytes_ = std::max(0.0, bytes_ - rate_ * std::max(0.0, seconds - medium_.pause_seconds));
   }
 
   void write(double bytes, double seconds) {
@@ -36,8 +37,6 @@ class Log {
   }
 
  private:
-  void take(double seconds) { bytes_ = std::max(0.0, bytes_ - rate_ * seconds); }
-
   const LogSettings& settings_;
   const model::LogMedium& medium_;
   const double rate_;

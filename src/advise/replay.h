@@ -22,7 +22,6 @@ LogSettings settings_of(const JobRecord& job);
 struct Waits {
   double room_seconds = 0, close_seconds = 0, end_seconds = 0;
   double most_bytes = 0;  // that the node's log held
-  double all_seconds() const { return room_seconds + close_seconds + end_seconds; }
 };
 // All ranks of a node are taken to do what this one did. Needs drain_bytes and drain_seconds above 0.
 Waits replay(const JobRecord& job, const LogSettings& settings, const model::LogMedium& log);
