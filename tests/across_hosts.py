@@ -12,6 +12,7 @@ across_hosts.c is logged; it is handed on if the hosts cannot reach each other.
 from pmiolab import checks, command_line, hosts, mpi_libraries, places
 
 RANKS = 4
+MUST_BE_LOGGED = ["groups_hosts", "handed_on_hosts"]  # the program is told to look at that
 
 
 def checksum(bed, host, name):
@@ -40,7 +41,7 @@ def compare(bed, options):
         jobs += [("pmio", both, ["env", "PMIO_KEEP_CLOSED=off", *pmio], "log"),
                  ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]  # fmt: skip
     else:
-        jobs += [("pmio", both, pmio, *(["log"] if options.program == "handed_on_hosts" else []))]
+        jobs += [("pmio", both, pmio, *(["log"] if options.program in MUST_BE_LOGGED else []))]
     complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
     if complaints:
         return complaints

@@ -103,6 +103,7 @@ void start_or_not(Handle& handle, Opening& ranks, bool opened) {
     start_logging(handle, ranks, opened);
   else
     handle.why_not = "MPI_MODE_SEQUENTIAL";
+  if (!handle.file) go_without_log(handle, ranks, handle.path);
 }
 
 void note_opened(Handle& handle) {
@@ -133,7 +134,10 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     handle->wished = wished_hints(filename, info);
   }
   complete_before_open(filename);
-  if ((amode & MPI_MODE_APPEND) != 0) complete_for_append(absolute_path(filename));
+  if ((amode & MPI_MODE_APPEND) != 0) {
+    go_without_log(*handle, ranks, absolute_path(filename));
+    complete_for_append(absolute_path(filename));
+  }
   const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
   (void)news_for_library(info, &handle->library_hints);
   handle->amode = amode;

@@ -37,6 +37,13 @@ bool Opening::all_of_the_job() {
   return ranks_ == Process::instance().ranks() && (ranks_ == 1 || !in_world().empty());
 }
 
+bool Opening::all_on_this_node() {
+  if (ranks_ == 1) return true;
+  return !in_world().empty() && std::all_of(in_world().begin(), in_world().end(), [](int rank) {
+    return Process::instance().is_on_this_node(static_cast<uint32_t>(rank));
+  });
+}
+
 bool Opening::all_in_order() {
   return all_of_the_job() && (ranks_ == 1 || std::is_sorted(in_world().begin(), in_world().end()));
 }

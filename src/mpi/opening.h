@@ -28,7 +28,9 @@ class Opening {
   bool in_one_world();
   // Whether they are all ranks of the job: only these know together who else has the file open.
   bool all_of_the_job();
-  // The same, in the order of MPI_COMM_WORLD.
+  // Whether they are all on this rank's node.
+  bool all_on_this_node();
+  // Whether they are all ranks of the job, in the order of MPI_COMM_WORLD.
   bool all_in_order();
 
   // Collective.

@@ -129,7 +129,7 @@ void Process::start() {
   mpi().Query_thread(&level);
   Hints hints = site_hints(rank_ == 0);
   hints.stats = std::max(hints.stats, crays_statistics());
-  can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node();
+  can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node(hints.interface);
   if (can_log_ && stats_level_ > 0) start_statistics();
 }
 
@@ -168,7 +168,7 @@ bool Process::make_comm(MPI_Comm node) {
   return true;
 }
 
-bool Process::meet_node() {
+bool Process::meet_node(const std::string& interface) {
   if (ranks_ == 1) {
     id_ = random_id();
     keep(Rendezvous::create_alone(), &rendezvous_);
@@ -184,11 +184,11 @@ bool Process::meet_node() {
     mpi().Comm_free(&node);
     return false;
   }
-  share_identity(node);
+  share_identity(interface, node);
   return make_comm(node);
 }
 
-void Process::share_identity(MPI_Comm node) {
+void Process::share_identity(const std::string& interface, MPI_Comm node) {
   int rank_here = 0;
   mpi().Comm_rank(node, &rank_here);
   if (rank_ == 0) id_ = random_id();
@@ -199,6 +199,7 @@ void Process::share_identity(MPI_Comm node) {
   const bool all_have = on_all_ranks(rendezvous_ != nullptr, node);
   if (rank_here == 0) Rendezvous::remove_name(id_);
   if (!all_have) rendezvous_.reset();
+  if (spans_nodes_) start_claims(interface, node);
 }
 
 // Where the first rank of the node has put its log, all do, or they would not see each other's.
@@ -287,10 +288,10 @@ bool Process::first_to_say(const std::string& text) const {
 }
 
 Job* Process::joined_or_wanted(const Hints& hints) {
-  // Across nodes all ranks join together, before the first logs.
-  const bool none_can_log = !rendezvous_ && ranks_here_ > 1;
-  if (Job* known = joined(); known != nullptr || spans_nodes_ || none_can_log || files_logged() == 0)
-    return known;
+  Job* known = joined();
+  if (known != nullptr || (!rendezvous_ && (ranks_here_ > 1 || spans_nodes_))) return known;
+  // Of all nodes' files all ranks join together, before the first logs.
+  if (rendezvous_ && rendezvous_->files_logged().load(std::memory_order_acquire) == 0) return nullptr;
   const Result<Job*> job = this->job(hints);
   if (!job.ok()) {
     complain_once(job.status().message() + "; what other ranks have logged cannot be seen");
@@ -328,6 +329,7 @@ void Process::finish() {
   }
   // Until all have drained, all nodes must answer.
   if (spans_nodes_) mpi().Barrier(comm_);
+  claims_.reset();
   report(level);
   history_.reset();
   if (ranks_ > 1) mpi().Comm_free(&comm_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "cluster/claims.h"
 #include "cluster/cluster.h"
 #include "hints/hints.h"
 #include "job/rendezvous.h"
@@ -62,8 +63,8 @@ class Process {
   int ranks() const { return ranks_; }
   // This rank's, from 0.
   uint32_t node() const { return place_.node; }
-  // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, and
-  // join_nodes comes before everything else.
+  // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, for
+  // which join_nodes comes before everything else, or ranks of one node (claims).
   bool spans_nodes() const { return spans_nodes_; }
   // Whether all ranks want files of any file system logged across nodes. Else only of those that are known to
   // show one node what another has written (shows_other_nodes).
@@ -73,6 +74,11 @@ class Process {
   // all ranks, where it fails or they cannot reach each other; for good.
   Cluster* join_nodes(const Hints& hints);
   bool leads_node() const;
+  // Whether this rank of MPI_COMM_WORLD is on this node, if there are several.
+  bool is_on_this_node(uint32_t rank) const;
+  // By which ranks of one node ask whether they may log a file that the other nodes know nothing of. Null, on
+  // all ranks: they are all on one node, or some leader could not listen.
+  Claims* claims() const { return claims_.get(); }
   // What join_nodes returned.
   Cluster* cluster();
   // Of all ranks of the job, numbered as in MPI_COMM_WORLD, for pmio's own messages. Not of a job of one
@@ -113,10 +119,13 @@ class Process {
   // it.
   bool all_may_log(const Hints& hints, bool threads_at_once);
   // False, on all ranks: nothing can be logged.
-  bool meet_node();
+  bool meet_node(const std::string& interface);
   bool make_comm(MPI_Comm node);
   void number_node(MPI_Comm node);
-  void share_identity(MPI_Comm node);
+  void start_claims(const std::string& interface, MPI_Comm node);
+  NodeFiles node_files();
+  bool surrender(const FileIdentity& identity, const std::string& path);
+  void share_identity(const std::string& interface, MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);
   Status reach_nodes();
   bool all_go_on(const Status& status);
@@ -146,6 +155,7 @@ class Process {
   int ranks_here_ = 1;                      // on this node
   NodePlace place_;                         // of this node, where there are several
   MPI_Comm comm_{};                         // of all ranks, where there are several
+  std::unique_ptr<Claims> claims_;          // uses the job
   std::unique_ptr<Rendezvous> rendezvous_;  // of this node; null on all its ranks where it is on one
   std::atomic<Job*> joined_{nullptr};       // job_
   Mutex join_mutex_;                        // held while the nodes find each other

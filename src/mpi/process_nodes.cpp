@@ -1,8 +1,11 @@
 // A job whose ranks are on several nodes.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <exception>
 #include <system_error>
+#include <utility>
 
 #include "mpi/agree.h"
 #include "mpi/errors.h"
@@ -39,7 +42,64 @@ void Process::number_node(MPI_Comm node) {
   id_ = job_of_all_nodes(id_) | place_.node;
 }
 
+// Collective. A leader listens, and nobody asks anything before a file of a group is opened.
+void Process::start_claims(const std::string& interface, MPI_Comm node) {
+  Claims::Options options;
+  options.interface = interface;
+  options.node = place_.node;
+  options.nodes = place_.nodes;
+  options.ranks_here = static_cast<uint32_t>(ranks_here_);
+  options.leader = leads_node();
+  if (options.leader) options.files = node_files();
+  if (rank_ == 0) options.token = random_token();
+  const auto token_bytes = static_cast<int>(options.token.size());
+  mpi().Bcast(options.token.data(), token_bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  std::unique_ptr<Claims> claims;
+  try {
+    if (auto started = Claims::start(options); started.ok()) claims = std::move(started).value();
+  } catch (const std::exception&) {
+    // No memory, or no thread: as if it were not there.
+  }
+  struct Met {
+    PeerAddress coordinator, leader;
+  } met;
+  if (claims) met.coordinator = met.leader = claims->address();
+  mpi().Bcast(&met.coordinator, sizeof met.coordinator, MPI_BYTE, 0, MPI_COMM_WORLD);
+  mpi().Bcast(&met.leader, sizeof met.leader, MPI_BYTE, 0, node);
+  if (!on_all_ranks(claims != nullptr, MPI_COMM_WORLD)) return;
+  claims->connect(met.leader, met.coordinator);
+  claims_ = std::move(claims);
+}
+
+NodeFiles Process::node_files() {
+  NodeFiles files;
+  // A rank that may log a file has joined the job. If this one cannot, it does not know what that rank does.
+  files.is_open = [this](const FileIdentity& identity) {
+    const Result<Job*> job = this->job(site_hints(false));
+    return !job.ok() || job.value()->is_open(identity);
+  };
+  files.surrender = [this](const FileIdentity& identity, const std::string& path) {
+    return surrender(identity, path);
+  };
+  return files;
+}
+
+bool Process::surrender(const FileIdentity& identity, const std::string& path) {
+  const Result<Job*> job = this->job(site_hints(false));
+  if (!job.ok()) return true;
+  if (!job.value()->is_open(identity)) return false;
+  const Result<std::shared_ptr<File>> file = job.value()->find(identity, path);
+  Status status = file.status();
+  if (file.ok() && file.value()) status = file.value()->contest();
+  if (!status.ok()) complain_once(status.message());
+  return true;
+}
+
 bool Process::leads_node() const { return place_.ranks.front() == static_cast<uint32_t>(rank_); }
+
+bool Process::is_on_this_node(uint32_t rank) const {
+  return std::binary_search(place_.ranks.begin(), place_.ranks.end(), rank);
+}
 
 // The job on this node, and this process's part of the service.
 Status Process::start_cluster(const Hints& hints, const PeerToken& token) {

@@ -22,17 +22,16 @@
 namespace pmio {
 namespace {
 
-// Whether a file may be logged by ranks on several nodes, as this one sees it. Says why not, on one rank,
-// where the user has asked for it or would expect it.
-bool seen_by_other_nodes(const Handle& handle) {
-  const FileDescriptor file(open(handle.path.c_str(), O_PATH | O_CLOEXEC));
+// Whether a file may be logged by ranks on several nodes, as this one sees it. say: why not, where the user
+// has asked for it or would expect it.
+bool seen_by_other_nodes(const std::string& path, bool say) {
+  const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!file.ok()) return false;
   if (!Process::instance().on_any_file_system() && !shows_other_nodes(file_system_of(file.get())))
     return false;
   const std::optional<Mount> mount = mount_of(file.get());
   const Status locks = mount ? locks_hold_on_all_nodes(*mount) : Status();
-  if (!locks.ok() && handle.rank == 0)
-    complain_once(locks.message() + "; the program runs on without the log");
+  if (!locks.ok() && say) complain_once(locks.message() + "; the program runs on without the log");
   return locks.ok();
 }
 
@@ -95,14 +94,37 @@ bool can_span_nodes(const Handle& handle, File& file) {
   return !handed_on(file.identity());
 }
 
-// invalid: not a regular file. access: writable but not readable, say. Nobody needs to hear of these two.
+constexpr char kOpenElsewhere[] = "opened by other nodes' ranks, too";
+
+// invalid: not a regular file. access: writable but not readable, say. Nobody needs to hear of these.
 Attempt cannot_open(const Status& status) {
+  if (status.code() == Code::busy) return cannot(kOpenElsewhere);
   if (status.code() == Code::invalid) return cannot("not a regular file");
   if (status.code() == Code::access) return cannot("may not be read and written");
   return cannot("cannot be opened for the log", status);
 }
 
-Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
+// By what a file is logged in a job on several nodes; neither in one on one node.
+struct Means {
+  Cluster* cluster = nullptr;  // all ranks have opened it
+  Claims* claims = nullptr;    // ranks of this node have
+};
+
+// One rank of the open asks. All of them have the file open by then, or will be refused likewise.
+Status claim(const Handle& handle, Claims& claims, const File& file, bool* granted) {
+  if (handle.rank != 0) return {};
+  const Result<bool> said = claims.to_log(file.identity(), handle.path);
+  if (!said.ok())
+    return Status(said.status().code(),
+                  "the nodes of the job cannot talk to each other: " + said.status().message() +
+                      "; name an interface that they can use in PMIO_INTERFACE",
+                  said.status().system_errno());
+  *granted = said.value();
+  return {};
+}
+
+Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
+  Cluster* const cluster = means.cluster;
   Job::OpenOptions options;
   options.path = handle.path;
   options.read_only = !handle.can_write();
@@ -118,6 +140,12 @@ Attempt open_for_log(const Handle& handle, Job& job, Cluster* cluster) {
     return cannot("its name leads to another file by now");
   if (cluster != nullptr && !can_span_nodes(handle, *file))
     return cannot(handle.can_write() ? "open without the log, or by threads at once" : "only read");
+  if (means.claims != nullptr) {
+    bool granted = true;
+    Status claimed = claim(handle, *means.claims, *file, &granted);
+    if (!claimed.ok()) return cannot("the nodes do not reach each other", std::move(claimed));
+    if (!granted) return cannot(kOpenElsewhere);
+  }
   const Result<uint64_t> size = file->size_bytes_here();
   if (!size.ok()) return cannot("its size cannot be told");
   return {std::move(file), {}, static_cast<int64_t>(size.value())};
@@ -135,16 +163,16 @@ Status bring_in_first(const Handle& handle, const std::optional<FileIdentity>& i
 }
 
 // No job of the log, or no place in it for this file.
-Attempt attempt_log(const Handle& handle, Cluster* cluster, const std::optional<FileIdentity>& identity) {
+Attempt attempt_log(const Handle& handle, const Means& means, const std::optional<FileIdentity>& identity) {
   const Result<Job*> job = Process::instance().job(handle.hints);
   if (!job.ok()) return cannot("there is no log", job.status());
   if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
-  const bool leads = handle.rank == 0 || (cluster != nullptr && Process::instance().leads_node());
+  const bool leads = handle.rank == 0 || (means.cluster != nullptr && Process::instance().leads_node());
   Status brought = leads ? bring_in_first(handle, identity, job.value()->options()) : Status();
   if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
   Status descriptors = job.value()->require_descriptors();
   if (!descriptors.ok()) return cannot("too few file descriptors", std::move(descriptors));
-  return open_for_log(handle, *job.value(), cluster);
+  return open_for_log(handle, *job.value(), means);
 }
 
 Attempt attempt_straight(const Handle& handle) {
@@ -155,29 +183,31 @@ Attempt attempt_straight(const Handle& handle) {
   Attempt straight{Candidate(), std::move(opened.file), static_cast<int64_t>(size.value())};
   // What is held back must be seen by all, on the node's logs alone.
   if (!holds_back(handle.hints) || Process::instance().spans_nodes()) return straight;
-  Attempt logged = attempt_log(handle, nullptr, identity_at(handle.path));
+  Attempt logged = attempt_log(handle, {}, identity_at(handle.path));
   straight.misconfigured = std::move(logged.misconfigured);
   if (logged.file) straight.size_bytes = logged.size_bytes;
   straight.file = std::move(logged.file);
   return straight;
 }
 
-Attempt attempt(const Handle& handle, Cluster* cluster) {
+Attempt attempt(const Handle& handle, const Means& means) {
   if (handle.hints.mode == Mode::off) return cannot("pmio_mode=off");
   if (handle.path.empty()) return cannot("a name that may be two files'");
   if (!handle.against.empty()) return cannot(handle.against);
   if (goes_straight(handle.hints.mode)) return attempt_straight(handle);
-  if (cluster == nullptr && Process::instance().spans_nodes()) return cannot("other ranks do not log it");
+  if (means.cluster == nullptr && means.claims == nullptr && Process::instance().spans_nodes())
+    return cannot("other ranks do not log it");
   const std::optional<FileIdentity> identity = identity_at(handle.path);
-  if (cluster == nullptr && handle.hints.mode == Mode::automatic && !suits_automatic(handle.path, identity))
+  if (means.cluster == nullptr && handle.hints.mode == Mode::automatic &&
+      !suits_automatic(handle.path, identity))
     return cannot("its file system is untried: pmio_mode=log");
-  return attempt_log(handle, cluster, identity);
+  return attempt_log(handle, means, identity);
 }
 
 // If this process may have no more memory (ulimit -v), the program runs on without the log.
-Attempt try_attempt(const Handle& handle, Cluster* cluster) {
+Attempt try_attempt(const Handle& handle, const Means& means) {
   try {
-    return attempt(handle, cluster);
+    return attempt(handle, means);
   } catch (const std::bad_alloc&) {
     return cannot("not enough memory", Status(Code::io, "not enough memory for the log", ENOMEM));
   }
@@ -228,28 +258,34 @@ bool all_join_nodes(File& file, const Agreement& all, const Opening& ranks) {
   return ranks.on_all_ranks(joined.ok());
 }
 
-// How a file of several nodes may be opened.
+// How a file may be opened in a job on several nodes.
 struct AcrossNodesWay {
   bool handed_on = false;
-  Cluster* cluster = nullptr;  // if it is logged
+  Means means = {};  // if it is logged
 };
 
 // Collective, if the ranks are on several nodes.
 AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   enum { kNothing, kStraight, kLog };
+  Process& process = Process::instance();
   const bool all = ranks.all_of_the_job(), off = handle.hints.mode == Mode::off;
+  const bool some = all || (process.claims() != nullptr && ranks.all_on_this_node());
   const bool straight = goes_straight(handle.hints.mode);
-  const bool suits = all && opened && !off && !straight && seen_by_other_nodes(handle);
+  const bool suits =
+      some && opened && !off && !straight && seen_by_other_nodes(handle.path, handle.rank == 0);
   const int way = ranks.least(straight ? kStraight : suits ? kLog : kNothing);
   if (way == kStraight) return {};
-  Cluster* cluster = way == kLog ? Process::instance().join_nodes(handle.hints) : nullptr;
-  handle.why_not = cluster != nullptr ? ""
-                   : way == kLog      ? "the nodes do not reach each other"
-                   : off              ? "pmio_mode=off"
-                   : !all             ? "not opened by all ranks, of several nodes"
-                   : suits            ? ""
-                                      : "file system: pmio_across_nodes";
-  return {cluster == nullptr, cluster};
+  AcrossNodesWay log;
+  if (way == kLog && all) log.means.cluster = process.join_nodes(handle.hints);
+  if (way == kLog && !all) log.means.claims = process.claims();
+  log.handed_on = log.means.cluster == nullptr && log.means.claims == nullptr;
+  handle.why_not = !log.handed_on ? ""
+                   : way == kLog  ? "the nodes do not reach each other"
+                   : off          ? "pmio_mode=off"
+                   : !some        ? "not opened by all ranks, of several nodes"
+                   : suits        ? ""
+                                  : "file system: pmio_across_nodes";
+  return log;
 }
 
 // Whether all ranks may have the file as they want; if not, handle.why_not says what this one knows of it.
@@ -322,13 +358,14 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   handle.why_not = "ranks of another MPI_COMM_WORLD";
   if (!ranks.in_one_world()) return;
   handle.why_not = "";
-  Cluster* cluster = nullptr;
+  Means means;
   if (Process::instance().spans_nodes()) {
     const AcrossNodesWay way = span_nodes(handle, ranks, opened);
     if (way.handed_on) return;
-    cluster = way.cluster;
+    means = way.means;
   }
-  Attempt mine = opened ? try_attempt(handle, cluster) : Attempt();
+  Cluster* const cluster = means.cluster;
+  Attempt mine = opened ? try_attempt(handle, means) : Attempt();
   const Agreement all = ranks.agree(statement_of(handle, cluster, mine));
   if (!all_can(handle, cluster, mine, all)) {
     if (Job* job = Process::instance().joined(); job != nullptr && opened)
@@ -345,6 +382,16 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   handle.file = mine.file.keep();
   begin_logging(handle, all);
   if (mine.straight) begin_buffering(handle, ranks);
+}
+
+void go_without_log(Handle& handle, Opening& ranks, const std::string& path) {
+  Claims* const claims = Process::instance().claims();
+  if (claims == nullptr) return;
+  const std::optional<FileIdentity> identity = handle.rank == 0 ? identity_at(path) : std::nullopt;
+  // If the nodes do not reach each other, what MPI promises holds all the same (decision 38).
+  if (identity && seen_by_other_nodes(path, false)) (void)claims->to_go_without(*identity, path);
+  // Nobody relies on it before.
+  if (ranks.ranks() > 1 && ranks.in_one_world()) (void)ranks.on_all_ranks(true);
 }
 
 }  // namespace pmio

@@ -17,6 +17,7 @@ FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity&
       reader(shared, *reach, logged_end),
       large_pieces(shared, reader, direct_writer),
       appender(shared, *reach, logged_end, direct_writer, large_pieces),
+      contest(shared, *reach, large_pieces, job.member->spans_nodes() && !reach_maker),
       background_drain(shared, *reach),
       changes(*this) {
   shared.job = &job;
@@ -91,12 +92,22 @@ Result<std::shared_ptr<File>> File::attach(Job::Impl& job, const std::string& ke
 }
 
 Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) {
-  return parts_->appender.append(offset, data, bytes, call);
+  Contest& contest = parts_->contest;
+  if (!contest.possible()) [[likely]]
+    return parts_->appender.append(offset, data, bytes, call);
+  contest.before_append();
+  PMIO_TRY(parts_->appender.append(offset, data, bytes, call));
+  return contest.after_append();
 }
 
 Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
                     CallNumber call) {
-  return parts_->appender.append(file, memory, buffer, bytes, call);
+  Contest& contest = parts_->contest;
+  if (!contest.possible()) [[likely]]
+    return parts_->appender.append(file, memory, buffer, bytes, call);
+  contest.before_append();
+  PMIO_TRY(parts_->appender.append(file, memory, buffer, bytes, call));
+  return contest.after_append();
 }
 
 Status File::persist() {
@@ -130,6 +141,13 @@ Status File::sync() {
   parts_->reach->synced();
   count(counters.sync_ns, monotonic_ns() - start);
   return {};
+}
+
+Status File::contest() {
+  parts_->contest.declare();
+  const Status status = sync();
+  parts_->reach->note_truncation();
+  return status;
 }
 
 void File::set_direct_from(const DirectFrom& from) {

@@ -5,6 +5,7 @@
 
 #include "node/appender.h"
 #include "node/background_drain.h"
+#include "node/contest.h"
 #include "node/direct_writer.h"
 #include "node/file.h"
 #include "node/large_pieces.h"
@@ -31,6 +32,7 @@ struct FileParts {
   LogReader reader;
   LargePieces large_pieces;
   Appender appender;
+  Contest contest;
   BackgroundDrain background_drain;
   TargetChanges changes;
   // Under the file table's mutex.

@@ -22,8 +22,11 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   if (auto at = files_.find(key); at != files_.end()) file = at->second.lock();
   if (file != nullptr && !how.read_only && !file->target().open_to_write().ok())
     return Status(Code::access, "'" + how.path + "' is open already, and could only be read then");
+  const bool several_nodes = static_cast<bool>(how.reach);
+  if (file != nullptr && file->reach().spans_nodes() != several_nodes)
+    return Status(Code::busy, "'" + how.path + "' is open by other ranks, too");
   if (file == nullptr) {
-    file = wake(key, identity, target);
+    file = wake(key, identity, several_nodes, target);
     if (file != nullptr) files_[key] = file;
   }
   if (file == nullptr) {
@@ -288,17 +291,18 @@ void FileTable::rest(const std::shared_ptr<File>& file) {
 
 // The file that rests, with the target that has been opened for it; nullptr: none does.
 std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity& identity,
-                                      std::unique_ptr<TargetFile>& target) {
+                                      bool several_nodes, std::unique_ptr<TargetFile>& target) {
   const auto at = std::find_if(resting_.begin(), resting_.end(),
                                [&](const auto& file) { return file->parts().shared.key == key; });
   if (at == resting_.end()) return nullptr;
   std::shared_ptr<File> file = std::move(*at);
   resting_.erase(at);
   FileParts& parts = file->parts();
-  const bool same = same_file(parts.shared.identity, identity) && parts.shared.path == target->path();
+  const bool same = same_file(parts.shared.identity, identity) && parts.shared.path == target->path() &&
+                    parts.reach->spans_nodes() == several_nodes;
   if (!same || !parts.reach->note_nodes().ok()) {
-    // One that is gone, whose inode number this one has; or by another name, which is in its log. Now, before
-    // this one is in the log by the same key.
+    // One that is gone, whose inode number this one has; by another name, which is in its log; or by ranks of
+    // one node alone. Now, before this one is in the log by the same key.
     parts.let_go();
     return nullptr;
   }

@@ -77,7 +77,7 @@ class FileTable {
   void clear();
 
  private:
-  std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity,
+  std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity, bool several_nodes,
                              std::unique_ptr<TargetFile>& target) PMIO_REQUIRES(mutex_);
   void rest(const std::shared_ptr<File>& file) PMIO_REQUIRES(mutex_);
 

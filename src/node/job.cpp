@@ -149,18 +149,24 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
     return Status(Code::io, impl.lost_log.status().message() +
                                 ", and what other ranks had logged may not be in their files");
   }
-  // Across nodes all ranks have it open, or are just closing it.
-  if (impl.member->spans_nodes() || !medium().has("file-" + key)) return std::shared_ptr<File>();
+  if (!medium().has("file-" + key)) return std::shared_ptr<File>();
   OpenOptions options;
   options.path = path;
   options.read_only = true;  // nothing is logged through it
   auto file = open(options);
+  // By all ranks of several nodes: this one is just closing it.
+  if (file.status().code() == Code::busy) return std::shared_ptr<File>();
   if (!file.ok()) return file;
   impl.files.forget_handle(**file);  // held by the caller's pointer only
   if (same_file((*file)->identity(), identity)) return file;
   return Status(Code::invalid, "'" + path +
                                    "' is another file by now, and what other ranks log to the one that "
                                    "it was cannot be seen");
+}
+
+bool Job::is_open(const FileIdentity& identity) {
+  const std::string key = file_key(identity);
+  return impl_->files.find(key) != nullptr || medium().has("file-" + key);
 }
 
 std::shared_ptr<File> Job::find_number(uint64_t number) { return impl_->files.find_number(number); }

@@ -52,7 +52,8 @@ class Job {
     DirectFrom direct_from = {};  // if the ranks are on one node; the first handle of the process decides
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
-  // invalid: not a regular file. access: cannot be opened as needed.
+  // invalid: not a regular file. access: cannot be opened as needed. busy: it is open by ranks on several
+  // nodes, and would be by this node's, or the other way round.
   Result<std::shared_ptr<File>> open(const OpenOptions& options);
   // As Membership's of the same names; the first one completes files that lag, if it has to.
   Status require_descriptors();
@@ -60,6 +61,8 @@ class Job {
   // The open file of that identity in this process. If only other local ranks have it, it is attached to now
   // by path. nullptr: no rank of the job has it open. An error: some rank has, but it cannot be attached.
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
+  // Whether a rank of this node has it open for the log, or has closed it and not completed it.
+  bool is_open(const FileIdentity& identity);
   // The open file to which the nodes have given this number; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);
 

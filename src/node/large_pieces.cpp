@@ -30,6 +30,11 @@ void LargePieces::set(const DirectFrom& from) {
   least_bytes_.store(std::min(allowed.warm, allowed.cold), std::memory_order_relaxed);
 }
 
+void LargePieces::set_all() {
+  for (std::atomic<uint64_t>* bytes : {&from_warm_, &from_cold_, &least_bytes_})
+    bytes->store(1, std::memory_order_relaxed);
+}
+
 // The cells tell it of whole segments, which is enough for most programs; else the records do. Bytes that
 // cannot be looked up cannot be read or drained either: who does that tells of it.
 Held LargePieces::held(const Vector& where) {

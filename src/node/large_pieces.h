@@ -29,6 +29,8 @@ class LargePieces {
 
   // From now on. Any thread.
   void set(const DirectFrom& from);
+  // All pieces, however short.
+  void set_all();
   // No shorter piece ever goes straight to the file; UINT64_MAX: none does.
   uint64_t least_bytes() const { return least_bytes_.load(std::memory_order_relaxed); }
   // Whether a piece of at least least_bytes() does, if the log has warm room for it or not.

@@ -132,7 +132,7 @@ Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool* first)
   return ledger.ok() ? mark.status() : ledger.status();
 }
 
-Status SharedFiles::join(SharedFile& file, const LayoutHints& hints) {
+Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool several_nodes) {
   DirectoryLock lock(member_);
   bool first = false;
   std::optional<SharedParts> parts = spares_.of(file.identity);
@@ -153,7 +153,13 @@ Status SharedFiles::join(SharedFile& file, const LayoutHints& hints) {
     if (first) (void)member_.medium().remove("file-" + file.key);
     return layout.status();
   }
-  if (first) init_control(control, member_.options().ranks, file.identity);
+  if (first) {
+    init_control(control, member_.options().ranks, file.identity);
+    control->spans_nodes = several_nodes ? 1 : 0;
+  }
+  if ((control->spans_nodes != 0) != several_nodes) {
+    return Status(Code::busy, "'" + file.path + "' is open by other ranks, too");
+  }
   PMIO_ASSERT(control->magic == kControlMagic && control->ranks == member_.options().ranks);
   control->users.fetch_add(1, std::memory_order_relaxed);
   control->holders.fetch_add(1, std::memory_order_relaxed);
@@ -301,7 +307,7 @@ Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target,
       access((member_.directory() + "/file-" + file.key).c_str(), F_OK) != 0)
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
-  PMIO_TRY(join(file, hints));
+  PMIO_TRY(join(file, hints, several_nodes));
   if (FileStatistics::on()) file.target->count_servers(file.layout);
   // Before anything may fail: leave needs them.
   const JobOptions& options = member_.options();
@@ -312,7 +318,7 @@ Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target,
       Drainer::Parts{file.control, file.index.get(), &job.map, file.target.get(), &file.ledger, &file.mark,
                      &member_.counters(), &job.lost_log, file.layout, file.identity, options.rank,
                      member_.outlives_node() || several_nodes,
-                     !several_nodes && is_local(file.target->file_system()), options.say});
+                     !member_.spans_nodes() && is_local(file.target->file_system()), options.say});
   return {};
 }
 

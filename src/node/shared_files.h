@@ -49,7 +49,7 @@ class SharedFiles {
   void forget_nodes(SharedFile& file);  // recovery need not know it: nothing is undrained
 
  private:
-  Status join(SharedFile& file, const LayoutHints& hints);
+  Status join(SharedFile& file, const LayoutHints& hints, bool several_nodes);
   Result<std::unique_ptr<Region>> control_of(const SharedFile& file, const std::string& name);
   Result<SharedParts> make_parts(const SharedFile& file, bool* first);
   static bool renew(SharedParts& parts, const FileIdentity& target);

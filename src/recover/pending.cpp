@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "log/nodes_note.h"
 #include "medium/job_name.h"
 #include "recover/recorded.h"
 #include "recover/run.h"
@@ -38,9 +39,12 @@ Status pending_status(const RecoverReport& report) {
   return {};
 }
 
-void tell_of_running(const RecoverReport& report, const std::string& path, std::vector<std::string>* lines) {
+void tell_of_running(const RecoverReport& report, const std::string& path, uint64_t own_job,
+                     std::vector<std::string>* lines) {
   for (const JobOutcome& job : report.jobs) {
     if (job.state != JobState::running || job.running_bytes == 0) continue;
+    // What another node of the caller's job has logged, that node brings into the file when it is asked.
+    if (job_of_all_nodes(job.id) == job_of_all_nodes(own_job)) continue;
     lines->push_back(std::to_string(job.running_bytes) + " bytes of " + path +
                      " are in the log of another job that runs, " + job.directory +
                      ", and not in the file yet");
@@ -95,7 +99,7 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
       return recover_in(*parent, concerned, {one, path}, options, &one);
     });
     if (!report.ok()) return report.status();
-    if (running != nullptr) tell_of_running(*report, path, running);
+    if (running != nullptr) tell_of_running(*report, path, own_job, running);
     PMIO_TRY(pending_status(*report));
   }
   return {};

@@ -131,8 +131,8 @@ Result<RecoverReport> recover(const RecoverOptions& options);
 // older bytes over newer ones. identity: of the file; path: one that leads to it; own_job: the caller's, not
 // looked at. Quick where nothing is pending (one short read per segment of other jobs). Not ok: something is
 // pending and could not be brought in; a write to the file now may be overwritten by a later recovery. The
-// message says what to do. running, if given: a line for the user about each job that still runs and has
-// bytes of the file in its log. Nobody else sees these before it drains them.
+// message says what to do. running, if given: a line for the user about each other job that still runs and
+// has bytes of the file in its log. Nobody else sees these before it drains them.
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,
                        uint64_t own_job, std::vector<std::string>* running = nullptr);
 // Whether there may be anything for recover_pending to look at.

@@ -23,8 +23,8 @@ get_property(tags GLOBAL PROPERTY PMIO_MPI_TAGS)
 # MPICH 4.0 hangs in MPI_Finalize across hosts; the ABI has MPICH 5's launcher and library.
 list(FILTER tags EXCLUDE REGEX "^(mpich-4|abi-)")
 foreach(tag IN LISTS tags)
-  foreach(program IN ITEMS across_hosts handed_on_hosts past_log_hosts preallocate_hosts reread_hosts rested_hosts straight_hosts
-                          threads_hosts)
+  foreach(program IN ITEMS across_hosts groups_hosts handed_on_hosts past_log_hosts preallocate_hosts reread_hosts rested_hosts
+                          straight_hosts threads_hosts)
     pmio_add_mpi_program(${program} ${tag} Threads::Threads)
   endforeach()
   pmio_add_covered_testbed_test(across_hosts ${tag} 300 across_hosts.py)
@@ -39,6 +39,7 @@ list(FILTER threaded INCLUDE REGEX "^((mpich|openmpi)-5|intel-)")
 foreach(tag IN LISTS threaded)
   pmio_add_nightly_test(testbed.reread_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program reread_hosts)
   pmio_add_nightly_test(testbed.rested_hosts.${tag} 600 across_hosts.py --mpi ${tag} --program rested_hosts)
+  pmio_add_covered_testbed_test(groups_hosts ${tag} 300 across_hosts.py --program groups_hosts)
   pmio_add_covered_testbed_test(past_log_hosts ${tag} 300 across_hosts.py --program past_log_hosts)
   pmio_add_nightly_test(testbed.across_nodes.threads.${tag} 300 across_nodes.py threads --mpi ${tag})
   pmio_add_nightly_test(testbed.across_nodes.threads_4.${tag} 2400 across_nodes.py threads --mpi ${tag} --hosts 4 --ranks 8 --repetitions 10)

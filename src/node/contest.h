@@ -1,0 +1,44 @@
+// A file whose ranks are all on this node, in a job on several nodes: ranks of other nodes may open it, too,
+// without these. Then it is contested (docs/decisions/0038-files-of-groups.md): from then on each write is in
+// the file when it returns, and nothing is served from the log.
+//
+// Order: who declares the contest raises FileControl::contested, and drains then. A write is published, and
+// looks at that then. So either the drain finds the write's records, or the write finds the contest and
+// drains itself.
+//
+// Threads: any. No append lock is held.
+#pragma once
+
+#include <atomic>
+
+#include "base/status.h"
+#include "node/reach.h"
+#include "node/shared_file.h"
+
+namespace pmio {
+
+class LargePieces;
+
+class Contest {
+ public:
+  Contest(SharedFile& file, Reach& reach, LargePieces& large_pieces, bool possible)
+      : file_(file), reach_(reach), large_pieces_(large_pieces), possible_(possible) {}
+
+  // Whether ranks of other nodes can come at all.
+  bool possible() const { return possible_; }
+  bool declared() const { return file_.control->contested.load(std::memory_order_relaxed) != 0; }
+  // They have come, or are about to. The caller drains afterwards.
+  void declare();
+  // Around each append.
+  void before_append();
+  Status after_append();
+
+ private:
+  SharedFile& file_;
+  Reach& reach_;
+  LargePieces& large_pieces_;
+  const bool possible_;
+  std::atomic<bool> straight_{false};  // this process's pieces go straight to the file
+};
+
+}  // namespace pmio

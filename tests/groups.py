@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Files of groups in a job on two nodes, which are one host here: MPICH can be told so (tests/mpi/groups_hosts.c).
+
+What a node's ranks have written is seen by the other node's after a barrier, the files are those of a plain run, and
+what a job that was killed has logged is recovered.
+
+  groups.py --mpi mpich-5.0.2
+"""
+
+import subprocess
+
+from pmiolab import checks, command_line, mpi_libraries, places, processes
+
+RANKS_OF_NODE = 2
+TIMEOUT = 120
+TWO_NODES = {"MPIR_CVAR_NUM_CLIQUES": "2", "PMIO_ACROSS_NODES": "on"}
+
+
+class Groups:
+    def __init__(self, options, scratch):
+        self.options, self.scratch = options, scratch
+        self.logs = [scratch / f"log{node}" for node in range(2)]
+        self.program = places.test_program(options.build, "groups_hosts", options.mpi)
+        self.environment = mpi_libraries.environment(options.mpi) | TWO_NODES | {"PMIO_REGISTRY": str(scratch)}
+        self.pmio = places.pmio(options.build)
+
+    def run(self, name, *words, pmio=True):
+        command = [self.options.mpi.mpiexec]
+        yielding = processes.with_environment({}, [places.yielding(self.options.build)])
+        for log in self.logs:
+            under = [self.pmio, "run", "--dir", log, "--"] if pmio else []
+            command += [":"] if len(command) > 1 else []
+            command += ["-n", RANKS_OF_NODE, *yielding, *under, self.program, self.scratch / name, *words]
+        return subprocess.run([str(word) for word in command], env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)  # fmt: skip
+
+    def files(self, name):
+        return {path.name.removeprefix(name): path.read_bytes() for path in self.scratch.glob(f"{name}*")}
+
+    def recover(self):
+        for log in self.logs:
+            done = subprocess.run([self.pmio, "recover", "--dir", log], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                return f"pmio recover: {done}"
+        return ""
+
+    def left(self):
+        return [f"left: {path}" for log in self.logs for path in log.glob("job-*")]
+
+
+def compare(groups):
+    plain = groups.run("plain", "strict", pmio=False)
+    ended = groups.run("logged", "strict", "log")
+    complaints = [f"{done.args}: {done}" for done in (plain, ended) if done.returncode != 0]
+    complaints += [f"pmio says: {ended.stderr}"] if ended.stderr else []
+    if not complaints and groups.files("plain") != groups.files("logged"):
+        complaints = ["the files are not those of the plain run"]
+    return complaints + groups.left()
+
+
+def kill(groups):
+    killed = groups.run("killed", "log", "killed")
+    logged = sum(path.stat().st_size for log in groups.logs for path in log.glob("job-*/seg-*"))
+    if killed.returncode == 0 or logged == 0:
+        return [f"nothing was killed in the middle of its work: {killed}"]
+    if complaint := groups.recover():
+        return [complaint]
+    found = groups.run("killed", "left", pmio=False)
+    return ([] if found.returncode == 0 else [f"after the recovery: {found}"]) + groups.left()
+
+
+def main():
+    options = command_line.parser(__doc__).parse_args()
+    options.mpi = mpi_libraries.choose(options.build, options.mpi)
+    with places.temporary("groups", places.memory()) as scratch:
+        groups = Groups(options, scratch.resolve())
+        complaints = compare(groups) + kill(groups)
+    return checks.conclude(complaints, f"{options.mpi.tag}: files of groups on two nodes: nothing to complain of")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,347 @@
+/* Files of groups, on any number of hosts: of each rank alone, of the ranks of a node, of some ranks of
+ * several nodes; one after the other, and the same file at once. The file is left for a look; it is the same
+ * on any number of hosts. Rank 0 prints the number of hosts.
+ *
+ * Usage: groups_hosts FILE [log] [strict] [killed | left]
+ *   log      what ranks of one node alone have open must be logged
+ *   strict   what is written is seen after a barrier, which the MPI standard promises only after a sync. Some
+ *            file systems do not keep it
+ *   killed   each rank has a file alone, and is killed when it has written it
+ *   left     these files are as they were written */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+enum { RECORD = 1312, RECORDS = 64, LARGEST = 6000, LENGTH = 40000, ROUNDS = 60, RACING = 400 };
+
+static const char* path;
+static int must_log, strict, last;
+static MPI_Comm node; /* of the ranks on this one */
+static unsigned char *block, *expected;
+
+static const char* name_of(const char* kind, int number) {
+  static char name[4096];
+  snprintf(name, sizeof name, "%s-%s-%d", path, kind, number);
+  return name;
+}
+
+static MPI_File opened_for(MPI_Comm comm, const char* name, int amode) {
+  MPI_File file = MPI_FILE_NULL;
+  check(MPI_File_open(comm, name, amode, MPI_INFO_NULL, &file) == MPI_SUCCESS, "open");
+  return file;
+}
+
+static MPI_File opened(MPI_Comm comm, const char* name) {
+  return opened_for(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+}
+
+static void close_it(MPI_File* file) {
+  if (*file != MPI_FILE_NULL) check(MPI_File_close(file) == MPI_SUCCESS, "close");
+}
+
+static void remove_all(const char* kind, int numbers) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; rank == 0 && i < numbers; ++i)
+    check(MPI_File_delete(name_of(kind, i), MPI_INFO_NULL) == MPI_SUCCESS, "delete");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* From here on all see what has been written. */
+static void settle(MPI_File file) {
+  if (!strict && file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (!strict && file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+}
+
+static unsigned char value(long long offset, int version) {
+  return (unsigned char)(offset * 7 + offset / 251 + version * 37 + 1);
+}
+
+static void write_block(MPI_File file, long long offset, int bytes, int version) {
+  for (int i = 0; i < bytes; ++i) block[i] = value(offset + i, version);
+  check(MPI_File_write_at(file, offset, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write_at");
+}
+
+static void expect_bytes(MPI_File file, long long offset, const unsigned char* bytes, int count,
+                         const char* what) {
+  MPI_Status status;
+  int got = -1;
+  memset(block, 0, (size_t)count);
+  check(MPI_File_read_at(file, offset, block, count, MPI_BYTE, &status) == MPI_SUCCESS, what);
+  MPI_Get_count(&status, MPI_BYTE, &got);
+  check(got == count && memcmp(block, bytes, (size_t)count) == 0, what);
+}
+
+static void expect_block(MPI_File file, long long offset, int bytes, int version, const char* what) {
+  unsigned char* wanted = malloc((size_t)bytes);
+  for (int i = 0; i < bytes; ++i) wanted[i] = value(offset + i, version);
+  expect_bytes(file, offset, wanted, bytes, what);
+  free(wanted);
+}
+
+static void expect_log(MPI_File file, const char* what) {
+  if (must_log) check(is_logged(file), what);
+}
+
+/* Every `of`th record is this rank's. */
+static void set_strided_view(MPI_File file, int of, int which) {
+  MPI_Datatype type;
+  MPI_Type_vector(RECORDS, RECORD, RECORD * of, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  check(MPI_File_set_view(file, (MPI_Offset)which * RECORD, MPI_BYTE, type, "native", MPI_INFO_NULL) ==
+            MPI_SUCCESS,
+        "set_view");
+  MPI_Type_free(&type);
+}
+
+static void fill_records(int owner) {
+  for (int i = 0; i < RECORD * RECORDS; ++i) block[i] = value(i, owner);
+}
+
+static void expect_records(MPI_File file, int owner, const char* what) {
+  unsigned char* wanted = malloc(RECORD * RECORDS);
+  fill_records(owner);
+  memcpy(wanted, block, RECORD * RECORDS);
+  expect_bytes(file, 0, wanted, RECORD * RECORDS, what);
+  free(wanted);
+}
+
+static MPI_File written_alone(void) {
+  MPI_File file = opened(MPI_COMM_SELF, name_of("own", rank));
+  expect_log(file, "a file of one rank is logged");
+  set_strided_view(file, 3, 1);
+  fill_records(rank);
+  check(MPI_File_write_all(file, block, RECORD * RECORDS, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write_all");
+  expect_records(file, rank, "what this rank has written");
+  return file;
+}
+
+static void read_alone(int writer) {
+  MPI_File file = opened_for(MPI_COMM_SELF, name_of("own", writer), MPI_MODE_RDONLY);
+  set_strided_view(file, 3, 1);
+  expect_records(file, writer, "what another rank has written");
+  close_it(&file);
+}
+
+/* Each rank has a file, and reads that of another one afterwards. */
+static void each_alone(void) {
+  MPI_File file = written_alone();
+  close_it(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  read_alone((rank + 1) % ranks);
+  remove_all("own", ranks);
+}
+
+static void be_killed(void) {
+  written_alone();
+  MPI_Barrier(MPI_COMM_WORLD);
+  raise(SIGKILL);
+}
+
+/* The ranks of a node have a file; all read all of them afterwards. */
+static void each_node(void) {
+  int here = 0, at = 0, first = rank;
+  MPI_Comm_size(node, &here);
+  MPI_Comm_rank(node, &at);
+  MPI_Bcast(&first, 1, MPI_INT, 0, node);
+  MPI_File file = opened(node, name_of("node", first));
+  expect_log(file, "a file of a node's ranks is logged");
+  set_strided_view(file, here, at);
+  fill_records(rank);
+  check(MPI_File_write_all(file, block, RECORD * RECORDS, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write_all");
+  MPI_Barrier(node);
+  close_it(&file);
+  int mine[3] = {first, here, at}, *all = malloc((size_t)ranks * sizeof mine);
+  MPI_Allgather(mine, 3, MPI_INT, all, 3, MPI_INT, MPI_COMM_WORLD);
+  for (int other = 0; other < ranks; ++other) {
+    file = opened_for(MPI_COMM_WORLD, name_of("node", all[3 * other]), MPI_MODE_RDONLY);
+    set_strided_view(file, all[3 * other + 1], all[3 * other + 2]);
+    expect_records(file, other, "what another node's ranks have written");
+    close_it(&file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (at == 0) check(MPI_File_delete(name_of("node", first), MPI_INFO_NULL) == MPI_SUCCESS, "delete");
+  free(all);
+}
+
+/* One rank after the other has the file alone. */
+static void in_turn(void) {
+  for (int turn = 0; turn < 2 * ranks; ++turn) {
+    if (turn % ranks == rank) {
+      MPI_File file = opened(MPI_COMM_SELF, name_of("turn", 0));
+      expect_log(file, "a file that nobody else has open any more is logged");
+      for (int before = 0; before < turn; ++before)
+        expect_block(file, before * 100, 100, before, "what others have written before");
+      write_block(file, turn * 100, 100, turn);
+      close_it(&file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  remove_all("turn", 1);
+}
+
+/* The first and the last rank have it open at once, and write whatever bytes in turn. */
+static void at_once(void) {
+  const int takes_part = rank == 0 || rank == last;
+  MPI_File file = MPI_FILE_NULL;
+  memset(expected, 0, LENGTH);
+  if (rank == 0) {
+    file = opened(MPI_COMM_SELF, path);
+    expect_log(file, "a file that nobody else has open yet is logged");
+    memset(block, 0, LENGTH);
+    check(MPI_File_write_at(file, 0, block, LENGTH, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == last && rank != 0) file = opened(MPI_COMM_SELF, path);
+  settle(file);
+  srand(7);
+  for (int round = 0; round < ROUNDS; ++round) {
+    const int bytes = 1 + rand() % LARGEST, offset = rand() % (LENGTH - bytes);
+    if (rank == (round % 2 == 0 ? 0 : last)) write_block(file, offset, bytes, round);
+    for (int i = 0; i < bytes; ++i) expected[offset + i] = value(offset + i, round);
+    settle(file);
+    if (takes_part) expect_bytes(file, 0, expected, LENGTH, "what the other one has written");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  close_it(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The first rank writes while the last one opens the file. */
+static void racing(void) {
+  MPI_File file = MPI_FILE_NULL;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const char* name = name_of("race", repeat);
+    if (rank == 0) file = opened(MPI_COMM_SELF, name);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < RACING; ++i) write_block(file, i * 100, 100, repeat);
+    if (rank == last && rank != 0) {
+      usleep((useconds_t)(200 * repeat));
+      file = opened(MPI_COMM_SELF, name);
+    }
+    settle(file);
+    if (rank == last)
+      for (int i = 0; i < RACING; ++i)
+        expect_block(file, i * 100, 100, repeat, "what the first rank has written");
+    close_it(&file);
+  }
+  remove_all("race", 5);
+}
+
+static void sync_both(MPI_File alone, MPI_File file) {
+  if (strict) return;
+  if (alone != MPI_FILE_NULL) check(MPI_File_sync(alone) == MPI_SUCCESS, "sync");
+  if (file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+}
+
+static void settle_both(MPI_File alone, MPI_File file) {
+  sync_both(alone, file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  sync_both(alone, file);
+}
+
+/* The first rank has it open alone, and then others, too, it among them. */
+static void with_others(MPI_Comm others, const char* kind) {
+  MPI_File alone = MPI_FILE_NULL, file = MPI_FILE_NULL;
+  if (rank == 0) {
+    alone = opened(MPI_COMM_SELF, name_of(kind, 0));
+    write_block(alone, 0, RECORD, 1);
+  }
+  settle_both(alone, file);
+  if (others != MPI_COMM_NULL) {
+    file = opened(others, name_of(kind, 0));
+    expect_block(file, 0, RECORD, 1, "what the first rank has written alone");
+    write_block(file, (long long)(rank + 1) * RECORD, RECORD, 2);
+  }
+  settle_both(alone, file);
+  if (rank == 0) write_block(alone, 0, RECORD, 3);
+  settle_both(alone, file);
+  if (file != MPI_FILE_NULL) expect_block(file, 0, RECORD, 3, "what the first rank has written again");
+  if (rank == 0) expect_block(alone, RECORD, RECORD, 2, "what the others have written");
+  close_it(&file);
+  close_it(&alone);
+  remove_all(kind, 1);
+}
+
+/* All have it open, and then one of them alone, too. */
+static void all_and_one(void) {
+  MPI_File all = opened(MPI_COMM_WORLD, name_of("all", 0)), alone = MPI_FILE_NULL;
+  write_block(all, (long long)rank * RECORD, RECORD, 1);
+  settle(all);
+  if (rank == last) {
+    alone = opened(MPI_COMM_SELF, name_of("all", 0));
+    for (int i = 0; i < ranks; ++i)
+      expect_block(alone, (long long)i * RECORD, RECORD, 1, "what all have written");
+    write_block(alone, 0, RECORD, 2);
+    if (!strict) check(MPI_File_sync(alone) == MPI_SUCCESS, "sync");
+  }
+  settle(all);
+  expect_block(all, 0, RECORD, 2, "what one has written");
+  close_it(&alone);
+  close_it(&all);
+  remove_all("all", 1);
+}
+
+static void appended(void) {
+  MPI_File file = MPI_FILE_NULL;
+  if (rank == 0) {
+    file = opened(MPI_COMM_SELF, name_of("end", 0));
+    write_block(file, 0, 1000, 1);
+    if (!strict) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == last && rank != 0) {
+    file = opened_for(MPI_COMM_SELF, name_of("end", 0), MPI_MODE_RDWR | MPI_MODE_APPEND);
+    for (int i = 0; i < 10; ++i) block[i] = value(1000 + i, 1);
+    check(MPI_File_write(file, block, 10, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
+    expect_block(file, 0, 1010, 1, "what is behind the end of the file");
+  }
+  close_it(&file);
+  remove_all("end", 1);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  const int hosts = count_hosts();
+  if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  path = argv[1];
+  last = ranks - 1;
+  for (int i = 2; i < argc; ++i) {
+    must_log |= strcmp(argv[i], "log") == 0;
+    strict |= strcmp(argv[i], "strict") == 0;
+  }
+  block = malloc(RECORD * RECORDS);
+  expected = malloc(LENGTH);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  if (strcmp(argv[argc - 1], "killed") == 0) be_killed();
+  if (strcmp(argv[argc - 1], "left") == 0) {
+    read_alone((rank + 1) % ranks);
+    return conclude();
+  }
+  each_alone();
+  each_node();
+  in_turn();
+  at_once();
+  racing();
+  MPI_Comm some;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2 == 0 ? 0 : MPI_UNDEFINED, rank, &some);
+  with_others(some, "some");
+  with_others(MPI_COMM_WORLD, "world");
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+  all_and_one();
+  appended();
+  MPI_Comm_free(&node);
+  free(block);
+  free(expected);
+  const int failed = conclude();
+  if (rank == 0 && !failed) printf("%d hosts\n", hosts);
+  return failed;
+}
