@@ -12,7 +12,8 @@ across_hosts.c is logged; it is handed on if the hosts cannot reach each other.
 from pmiolab import checks, command_line, hosts, mpi_libraries, places
 
 RANKS = 4
-MUST_BE_LOGGED = ["groups_hosts", "handed_on_hosts"]  # the program is told to look at that
+# The program is told to look whether it is logged. Files of one rank alone are too small to be, if nobody asks for it.
+MUST_BE_LOGGED = {"groups_hosts": ["env", "PMIO_MODE=log"], "handed_on_hosts": []}
 
 
 def checksum(bed, host, name):
@@ -41,7 +42,8 @@ def compare(bed, options):
         jobs += [("pmio", both, ["env", "PMIO_KEEP_CLOSED=off", *pmio], "log"),
                  ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]  # fmt: skip
     else:
-        jobs += [("pmio", both, pmio, *(["log"] if options.program in MUST_BE_LOGGED else []))]
+        logged = options.program in MUST_BE_LOGGED
+        jobs += [("pmio", both, [*MUST_BE_LOGGED.get(options.program, []), *pmio], *(["log"] if logged else []))]
     complaints = [complaint for job in jobs if (complaint := run_job(bed, options, *job))]
     if complaints:
         return complaints

@@ -10,6 +10,7 @@ namespace pmio {
 // A rank waits for its open meanwhile, as often as that fails: once.
 constexpr std::chrono::seconds kPatience{10};
 constexpr size_t kMostContested = 1 << 16;
+constexpr uint64_t kMostUndecided = 4096;
 
 Result<std::unique_ptr<ClaimDesk>> ClaimDesk::start(const std::string& interface, const PeerToken& token,
                                                     uint32_t node, size_t most_connections, NodeFiles files) {
@@ -40,18 +41,24 @@ void ClaimDesk::handle(uint32_t kind, std::span<const std::byte> payload, PeerRe
   auto bytes = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
   auto shared = std::make_shared<PeerReply>(std::move(reply));
   thread_of(request).post([this, request, bytes, shared] {
-    const Result<uint64_t> said = answer(request, MessageReader(*bytes));
+    const Result<bool> said = answer(request, MessageReader(*bytes));
     if (!said.ok()) return send_status(*shared, said.status());
-    shared->send(MessageWriter().put(said.value()).take());
+    shared->send(MessageWriter().put(uint64_t{said.value()}).take());
   });
 }
 
-Result<uint64_t> ClaimDesk::answer(ClaimRequest kind, MessageReader body) {
+void ClaimDesk::connect(const PeerAddress& coordinator, uint32_t nodes) {
+  coordinator_ = coordinator;
+  if (nodes <= kMostConnected)
+    to_coordinator_ = std::make_unique<PeerConnection>(coordinator, token_, node_, kPatience);
+}
+
+Result<bool> ClaimDesk::answer(ClaimRequest kind, MessageReader body) {
   switch (kind) {
     case ClaimRequest::for_me:
       return claim_for_rank(body);
     case ClaimRequest::claim:
-      return decide(body);
+      return decide_for_leader(body);
     case ClaimRequest::surrender:
       return give_up(body);
     case ClaimRequest::release:
@@ -60,70 +67,91 @@ Result<uint64_t> ClaimDesk::answer(ClaimRequest kind, MessageReader body) {
   return nonsense();
 }
 
+Result<bool> read_claim_answer(const Result<std::vector<std::byte>>& said) {
+  uint64_t yes = 0;
+  if (!said.ok()) return said.status();
+  if (!MessageReader(said.value()).get(&yes)) return nonsense();
+  return yes != 0;
+}
+
 Result<std::vector<std::byte>> ClaimDesk::call(const PeerAddress& leader, ClaimRequest kind,
                                                const MessageWriter& message) const {
   PeerConnection connection(leader, token_, node_, kPatience);
   return connection.call(static_cast<uint32_t>(kind), message.bytes());
 }
 
-Result<uint64_t> ClaimDesk::ask_coordinator(const ClaimBody& claim) {
+Result<std::vector<std::byte>> ClaimDesk::call_coordinator(ClaimRequest kind, const MessageWriter& message) {
+  if (to_coordinator_ == nullptr) return call(coordinator_, kind, message);
+  return to_coordinator_->call(static_cast<uint32_t>(kind), message.bytes());
+}
+
+Result<bool> ClaimDesk::ask_coordinator(const ClaimBody& claim) {
+  const Claimant by{node_, claim.kind == ClaimKind::goes_without ? 0u : 1u, server_->address()};
+  if (is_coordinator()) return decide(shared_identity(claim.file), by);
   if (!unreachable_.ok()) return unreachable_;
-  const auto said = call(
-      coordinator_, ClaimRequest::claim,
-      MessageWriter().put(claim).put(Claimant{node_, static_cast<uint32_t>(claim.logs), server_->address()}));
-  if (!said.ok()) return unreachable_ = said.status();
-  uint64_t granted = 0;
-  if (!MessageReader(said.value()).get(&granted)) return nonsense();
+  Result<bool> granted =
+      read_claim_answer(call_coordinator(ClaimRequest::claim, MessageWriter().put(claim).put(by)));
+  if (!granted.ok()) unreachable_ = granted.status();
   return granted;
 }
 
-Result<uint64_t> ClaimDesk::claim_for_rank(MessageReader body) {
-  ClaimBody claim{};
-  std::string path;
-  if (!body.get(&claim) || claim.logs > 1 || !body.get_items(body.left(), &path)) return nonsense();
+Result<bool> ClaimDesk::claim(const ClaimBody& claim, const std::string& path) {
   const SharedIdentity shared = shared_identity(claim.file);
-  if (contested_.contains(shared)) return 0;
-  if (claim.logs != 0) {
+  const LockGuard asking(asking_);
+  if (contested_.contains(shared)) return false;
+  if (claim.kind != ClaimKind::goes_without) {
     release_closed();
     const LockGuard lock(mutex_);
     // Before the coordinator can tell anybody that it is this node's.
-    mine_[shared] = {claim.file, path};
+    Mine& mine = mine_[shared];
+    mine = {claim.file, path, mine.undecided || claim.kind == ClaimKind::may_log, ++claims_};
   }
-  const Result<uint64_t> granted = ask_coordinator(claim);
-  if (!granted.ok() || granted.value() != 0) return granted;
+  Result<bool> granted = ask_coordinator(claim);
+  if (!granted.ok() || granted.value()) return granted;
   if (contested_.size() >= kMostContested) contested_.clear();
   contested_.insert(shared);
   return granted;
 }
 
-Result<uint64_t> ClaimDesk::decide(MessageReader body) {
+Result<bool> ClaimDesk::claim_for_rank(MessageReader body) {
+  ClaimBody body_of{};
+  std::string path;
+  if (!body.get(&body_of) || body_of.kind > ClaimKind::may_log || !body.get_items(body.left(), &path))
+    return nonsense();
+  return claim(body_of, path);
+}
+
+Result<bool> ClaimDesk::decide_for_leader(MessageReader body) {
   ClaimBody claim{};
   Claimant by;
   if (!body.get(&claim) || !body.get(&by)) return nonsense();
-  const SharedIdentity shared = shared_identity(claim.file);
-  ClaimRegistry::Decision decision = registry_.claim(shared, by);
-  if (decision.owner) {
-    const auto said = call(decision.owner->leader, ClaimRequest::surrender, MessageWriter().put(shared));
-    // If the owner does not answer, it may go on to log it.
-    uint64_t was_open = 1;
-    if (said.ok() && !MessageReader(said.value()).get(&was_open)) was_open = 1;
-    decision.answer = registry_.after_surrender(shared, by, was_open != 0);
-  }
-  return decision.answer == ClaimRegistry::Answer::granted ? 1 : 0;
+  return decide(shared_identity(claim.file), by);
 }
 
-Result<uint64_t> ClaimDesk::give_up(MessageReader body) {
+bool ClaimDesk::decide(const SharedIdentity& file, const Claimant& by) {
+  const LockGuard lock(deciding_);
+  ClaimRegistry::Decision decision = registry_.claim(file, by);
+  if (decision.owner) {
+    const Result<bool> was_open =
+        read_claim_answer(call(decision.owner->leader, ClaimRequest::surrender, MessageWriter().put(file)));
+    // An owner that does not answer may go on to log it.
+    decision.answer = registry_.after_surrender(file, by, !was_open.ok() || was_open.value());
+  }
+  return decision.answer == ClaimRegistry::Answer::granted;
+}
+
+Result<bool> ClaimDesk::give_up(MessageReader body) {
   SharedIdentity shared;
   if (!body.get(&shared)) return nonsense();
   Mine mine;
   {
     const LockGuard lock(mutex_);
     const auto at = mine_.find(shared);
-    if (at == mine_.end()) return 0;
+    if (at == mine_.end()) return false;
     mine = at->second;
     mine_.erase(at);
   }
-  return files_.surrender(mine.file, mine.path) ? 1 : 0;
+  return files_.surrender(mine.file, mine.path) || mine.undecided;
 }
 
 // Of those that no rank has open any more. A rank that is about to open one claims it behind this.
@@ -133,22 +161,29 @@ void ClaimDesk::release_closed() {
     const LockGuard lock(mutex_);
     if (mine_.size() < sweep_at_) return;
     std::erase_if(mine_, [&](const auto& each) {
-      if (files_.is_open(each.second.file)) return false;
+      const Mine& mine = each.second;
+      if (mine.undecided && mine.claims + kMostUndecided > claims_) return false;
+      if (files_.is_open(mine.file)) return false;
       closed.push_back(each.first);
       return true;
     });
     sweep_at_ = std::max<size_t>(256, 2 * mine_.size());
   }
+  if (closed.empty()) return;
   const MessageWriter message = MessageWriter().put(node_).put_list(std::span<const SharedIdentity>(closed));
-  if (unreachable_.ok() && !closed.empty()) (void)call(coordinator_, ClaimRequest::release, message);
+  if (is_coordinator())
+    (void)forget(MessageReader(message.bytes()));
+  else if (unreachable_.ok())
+    (void)call_coordinator(ClaimRequest::release, message);
 }
 
-Result<uint64_t> ClaimDesk::forget(MessageReader body) {
+Result<bool> ClaimDesk::forget(MessageReader body) {
   uint32_t node = 0;
   std::vector<SharedIdentity> files;
   if (!body.get(&node) || !body.get_list(&files)) return nonsense();
+  const LockGuard lock(deciding_);
   for (const SharedIdentity& file : files) registry_.release(file, node);
-  return 1;
+  return true;
 }
 
 }  // namespace pmio

@@ -10,8 +10,11 @@
 //   surrender   the coordinator -> the leader of the owner: SharedIdentity; 1: ranks had it open
 //   release     a leader -> the coordinator: uint32_t node, list of SharedIdentity
 //
-// Threads: one for what ranks ask, one for what leaders ask, one for surrenders; each waits for answers of
-// those behind it alone. They are there once the first request has come.
+// Files that may be logged count as open until kMostUndecided more have been claimed: nobody tells of their
+// closes.
+//
+// Threads: any for `claim`. One of its own for what ranks ask, one for what leaders ask, one for surrenders;
+// each waits for answers of those behind it alone. They are there once the first request has come.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +35,23 @@ namespace pmio {
 
 enum class ClaimRequest : uint32_t { for_me = 1, claim, surrender, release };
 
+enum class ClaimKind : uint64_t {
+  goes_without,  // the log
+  logs,          // it is open for the log
+  may_log,       // it is open without the log, and may be logged later, after a further claim
+};
+
 struct ClaimBody {
   FileIdentity file;
-  uint64_t logs;  // Claimant::logs
+  ClaimKind kind;
 };
+
+// So many leaders have a connection to the coordinator all the time; if there are more, each has one for as
+// long as a question takes.
+constexpr uint32_t kMostConnected = 256;
+
+// Of a request's answer.
+Result<bool> read_claim_answer(const Result<std::vector<std::byte>>& said);
 
 // What the leader's process knows of the files of its node. Called on threads of the desk's.
 struct NodeFiles {
@@ -51,37 +67,49 @@ class ClaimDesk {
   static Result<std::unique_ptr<ClaimDesk>> start(const std::string& interface, const PeerToken& token,
                                                   uint32_t node, size_t most_connections, NodeFiles files);
   PeerAddress address() const { return server_->address(); }
-  void connect(const PeerAddress& coordinator) { coordinator_ = coordinator; }
+  void connect(const PeerAddress& coordinator, uint32_t nodes);
+  // Of a rank of this node: whether it is granted.
+  Result<bool> claim(const ClaimBody& claim, const std::string& path) PMIO_EXCLUDES(asking_);
 
  private:
   struct Mine {
     FileIdentity file;
     std::string path;
+    bool undecided = false;  // ClaimKind::may_log, of some rank
+    uint64_t claims = 0;     // claims_ of the last claim
   };
   ClaimDesk(const PeerToken& token, uint32_t node, NodeFiles files)
       : token_(token), node_(node), files_(std::move(files)) {}
+  bool is_coordinator() const { return node_ == 0; }
   void handle(uint32_t kind, std::span<const std::byte> payload, PeerReply reply);
   TaskThread& thread_of(ClaimRequest kind);
-  Result<uint64_t> answer(ClaimRequest kind, MessageReader body);
-  Result<uint64_t> claim_for_rank(MessageReader body);
-  Result<uint64_t> ask_coordinator(const ClaimBody& claim);
-  Result<uint64_t> decide(MessageReader body);
-  Result<uint64_t> give_up(MessageReader body);
-  Result<uint64_t> forget(MessageReader body);
-  void release_closed();
+  Result<bool> answer(ClaimRequest kind, MessageReader body);
+  Result<bool> claim_for_rank(MessageReader body);
+  Result<bool> ask_coordinator(const ClaimBody& claim) PMIO_REQUIRES(asking_);
+  Result<bool> decide_for_leader(MessageReader body);
+  bool decide(const SharedIdentity& file, const Claimant& by) PMIO_EXCLUDES(deciding_);
+  Result<bool> give_up(MessageReader body);
+  Result<bool> forget(MessageReader body);
+  void release_closed() PMIO_REQUIRES(asking_);
   Result<std::vector<std::byte>> call(const PeerAddress& leader, ClaimRequest kind,
                                       const MessageWriter& message) const;
+  Result<std::vector<std::byte>> call_coordinator(ClaimRequest kind, const MessageWriter& message)
+      PMIO_REQUIRES(asking_);
 
   const PeerToken token_;
   const uint32_t node_;
   const NodeFiles files_;
   PeerAddress coordinator_;
-  Status unreachable_;                  // the coordinator, for good. Of the thread of for_me
-  std::set<SharedIdentity> contested_;  // that it has said so of. Likewise
-  size_t sweep_at_ = 256;               // likewise: so many of mine_, and those that are closed are released
+  std::unique_ptr<PeerConnection> to_coordinator_;               // null: a new one for each question
+  Mutex asking_;                                                 // held while the coordinator is asked
+  Status unreachable_ PMIO_GUARDED_BY(asking_);                  // the coordinator, for good
+  std::set<SharedIdentity> contested_ PMIO_GUARDED_BY(asking_);  // that it has said so of
+  size_t sweep_at_ PMIO_GUARDED_BY(asking_) = 256;  // so many of mine_: those that are closed are released
+  uint64_t claims_ PMIO_GUARDED_BY(asking_) = 0;
   Mutex mutex_;
   std::map<SharedIdentity, Mine> mine_ PMIO_GUARDED_BY(mutex_);  // granted to this node
-  ClaimRegistry registry_;                                       // of the thread of claim and release
+  Mutex deciding_;                                               // held while an owner is asked
+  ClaimRegistry registry_ PMIO_GUARDED_BY(deciding_);
   std::unique_ptr<TaskThread> for_ranks_, coordinating_, surrendering_;
   std::unique_ptr<PeerServer> server_;  // destroyed first
 };

@@ -30,15 +30,18 @@ class Claims {
   // does who claims it; who did has left nothing in a log. An error, for good: the nodes do not reach each
   // other.
   Result<bool> to_log(const FileIdentity& file, const std::string& path);
+  // A rank has it open without the log, and may log it later. As above; before it logs, to_log is called.
+  Result<bool> to_log_perhaps(const FileIdentity& file, const std::string& path);
   // It is open without the log. On return nobody logs it who has claimed it; as false above.
   Status to_go_without(const FileIdentity& file, const std::string& path);
 
  private:
-  explicit Claims(const Options& options) : token_(options.token), node_(options.node) {}
-  Result<bool> claim(const FileIdentity& file, const std::string& path, bool logs);
+  explicit Claims(const Options& options)
+      : token_(options.token), node_(options.node), nodes_(options.nodes) {}
+  Result<bool> claim(const ClaimBody& claim, const std::string& path);
 
   const PeerToken token_;
-  const uint32_t node_;
+  const uint32_t node_, nodes_;
   std::unique_ptr<ClaimDesk> desk_;  // in the leader
   std::unique_ptr<PeerConnection> leader_;
   Mutex mutex_;

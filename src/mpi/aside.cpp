@@ -65,9 +65,12 @@ std::shared_ptr<File> logged_by_others(Handle& handle) {
   if (process.nothing_is_logged()) return nullptr;
   // Read before the look-up: a log that begins during the look-up raises the count again.
   const std::optional<uint64_t> now = process.files_logged();
-  if (now && *now == handle.unlogged_at.load(std::memory_order_relaxed)) return nullptr;
+  const bool known = now && *now == handle.unlogged_at.load(std::memory_order_relaxed);
+  if (known && !process.spans_nodes()) return nullptr;
   Job* job = handle.identity ? process.joined_or_wanted(handle.hints) : nullptr;
   if (job == nullptr) return nullptr;
+  // A rank of another node does not count here. What it logs, all ranks have open, or are just closing.
+  if (known) return job->find_here(*handle.identity);
   Result<std::shared_ptr<File>> file = job->find(*handle.identity, handle.path);
   if (!file.ok()) {
     complain_once(file.status().message());

@@ -263,8 +263,7 @@ std::string Process::log_directory(const Hints& hints) const {
 }
 
 std::optional<uint64_t> Process::files_logged() const {
-  // The other nodes' ranks count for themselves.
-  if (!rendezvous_ || spans_nodes_) return std::nullopt;
+  if (!rendezvous_) return std::nullopt;
   // Acquire: what was logged before the count was raised is there for those who look for it now.
   return rendezvous_->files_logged().load(std::memory_order_acquire);
 }
@@ -290,8 +289,8 @@ bool Process::first_to_say(const std::string& text) const {
 Job* Process::joined_or_wanted(const Hints& hints) {
   Job* known = joined();
   if (known != nullptr || (!rendezvous_ && (ranks_here_ > 1 || spans_nodes_))) return known;
-  // Of all nodes' files all ranks join together, before the first logs.
-  if (rendezvous_ && rendezvous_->files_logged().load(std::memory_order_acquire) == 0) return nullptr;
+  // Of files of all nodes all ranks join together, before the first logs.
+  if (files_logged() == 0) return nullptr;
   const Result<Job*> job = this->job(hints);
   if (!job.ok()) {
     complain_once(job.status().message() + "; what other ranks have logged cannot be seen");

@@ -98,7 +98,7 @@ class Process {
   uint64_t id() const { return id_; }
   // As joined, but joins where other ranks have begun to log: what they log is of interest to this one.
   Job* joined_or_wanted(const Hints& hints);
-  // Rendezvous::files_logged; nothing where the ranks share no memory.
+  // Rendezvous::files_logged, of this node; nothing where its ranks share no memory.
   std::optional<uint64_t> files_logged() const;
   // No file has anything in a log of this node that a handle which does not log would have to know of. False
   // where that cannot be told.

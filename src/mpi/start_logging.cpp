@@ -2,6 +2,7 @@
 #include "mpi/start_logging.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cerrno>
@@ -26,12 +27,16 @@ namespace {
 // has asked for it or would expect it.
 bool seen_by_other_nodes(const std::string& path, bool say) {
   const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!file.ok()) return false;
+  struct stat facts {};
+  if (!file.ok() || fstat(file.get(), &facts) != 0) return false;
+  static std::atomic<uint64_t> last{0};  // device of the last one that may; 0: none, or the device 0
+  if (facts.st_dev != 0 && last.load(std::memory_order_relaxed) == facts.st_dev) return true;
   if (!Process::instance().on_any_file_system() && !shows_other_nodes(file_system_of(file.get())))
     return false;
   const std::optional<Mount> mount = mount_of(file.get());
   const Status locks = mount ? locks_hold_on_all_nodes(*mount) : Status();
   if (!locks.ok() && say) complain_once(locks.message() + "; the program runs on without the log");
+  if (locks.ok()) last.store(facts.st_dev, std::memory_order_relaxed);
   return locks.ok();
 }
 
@@ -95,6 +100,7 @@ bool can_span_nodes(const Handle& handle, File& file) {
 }
 
 constexpr char kOpenElsewhere[] = "opened by other nodes' ranks, too";
+constexpr char kUnreachable[] = "the nodes do not reach each other";
 
 // invalid: not a regular file. access: writable but not readable, say. Nobody needs to hear of these.
 Attempt cannot_open(const Status& status) {
@@ -143,7 +149,7 @@ Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
   if (means.claims != nullptr) {
     bool granted = true;
     Status claimed = claim(handle, *means.claims, *file, &granted);
-    if (!claimed.ok()) return cannot("the nodes do not reach each other", std::move(claimed));
+    if (!claimed.ok()) return cannot(kUnreachable, std::move(claimed));
     if (!granted) return cannot(kOpenElsewhere);
   }
   const Result<uint64_t> size = file->size_bytes_here();
@@ -280,7 +286,7 @@ AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   if (way == kLog && !all) log.means.claims = process.claims();
   log.handed_on = log.means.cluster == nullptr && log.means.claims == nullptr;
   handle.why_not = !log.handed_on ? ""
-                   : way == kLog  ? "the nodes do not reach each other"
+                   : way == kLog  ? kUnreachable
                    : off          ? "pmio_mode=off"
                    : !some        ? "not opened by all ranks, of several nodes"
                    : suits        ? ""
@@ -382,6 +388,14 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   handle.file = mine.file.keep();
   begin_logging(handle, all);
   if (mine.straight) begin_buffering(handle, ranks);
+}
+
+void claim_undecided(Handle& handle) {
+  Claims* const claims = Process::instance().claims();
+  if (claims == nullptr || !handle.identity || !seen_by_other_nodes(handle.path, false)) return;
+  const Result<bool> granted = claims->to_log_perhaps(*handle.identity, handle.path);
+  if (!granted.ok()) handle.against = kUnreachable;
+  if (granted.ok() && !granted.value()) handle.against = kOpenElsewhere;
 }
 
 void go_without_log(Handle& handle, Opening& ranks, const std::string& path) {

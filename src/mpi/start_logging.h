@@ -16,6 +16,10 @@ void start_logging(Handle& handle, Opening& ranks, bool opened);
 // logs the file who is on one node of several; what was logged is in the file.
 void go_without_log(Handle& handle, Opening& ranks, const std::string& path);
 
+// Of a handle of one rank that may log later: as above, if other nodes' ranks have the file open, and then it
+// will not.
+void claim_undecided(Handle& handle);
+
 // Whether the close of a file whose ranks are all on this node need not wait, as far as this rank has a say.
 bool closes_in_background(const Handle& handle);
 

@@ -45,9 +45,10 @@ Seen& seen(Opener opener) {
 // The same on all ranks.
 Opener opener_of(Opening& ranks) {
   const Process& process = Process::instance();
-  if (process.spans_nodes() || process.threads_at_once()) return Opener::other;
-  if (ranks.ranks() == 1) return Opener::alone;
-  return ranks.all_in_order() ? Opener::together : Opener::other;
+  if (process.threads_at_once()) return Opener::other;
+  if (ranks.ranks() == 1)
+    return process.spans_nodes() && process.claims() == nullptr ? Opener::other : Opener::alone;
+  return !process.spans_nodes() && ranks.all_in_order() ? Opener::together : Opener::other;
 }
 
 // Whether the log is in memory, or would be.
@@ -112,6 +113,7 @@ void start(Handle& handle) {
   if (handle.against.empty()) handle.path = absolute_path(handle.name);
   Opening ranks(handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm());
   start_logging(handle, ranks, true);
+  if (!handle.file) go_without_log(handle, ranks, handle.path);
   if (handle.in_library()) return;
   handle.position = position;
   note_logged(handle);
@@ -191,6 +193,7 @@ void go_on_undecided(Handle& handle) {
   // As the program gave it, where that needs no question to the file system.
   handle.path = handle.name.starts_with('/') ? handle.name : absolute_path(handle.name);
   handle.identity = identity_at(handle.path);
+  claim_undecided(handle);
 }
 
 void decide(Handle& handle) {

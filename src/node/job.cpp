@@ -164,9 +164,18 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
                                    "it was cannot be seen");
 }
 
+std::shared_ptr<File> Job::find_here(const FileIdentity& identity) {
+  return impl_->files.find(file_key(identity));
+}
+
 bool Job::is_open(const FileIdentity& identity) {
   const std::string key = file_key(identity);
-  return impl_->files.find(key) != nullptr || medium().has("file-" + key);
+  if (impl_->files.find(key) != nullptr) return true;
+  auto region = medium().open("file-" + key, true);
+  if (!region.ok()) return region.status().system_errno() != ENOENT;
+  // One that is only kept for the next file (node/spares.h) counts for nobody.
+  const auto& control = *reinterpret_cast<const FileControl*>((*region)->data());
+  return (*region)->size_bytes() < sizeof control || control.spare.load(std::memory_order_acquire) == 0;
 }
 
 std::shared_ptr<File> Job::find_number(uint64_t number) { return impl_->files.find_number(number); }

@@ -61,6 +61,8 @@ class Job {
   // The open file of that identity in this process. If only other local ranks have it, it is attached to now
   // by path. nullptr: no rank of the job has it open. An error: some rank has, but it cannot be attached.
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
+  // The one of this process alone.
+  std::shared_ptr<File> find_here(const FileIdentity& identity);
   // Whether a rank of this node has it open for the log, or has closed it and not completed it.
   bool is_open(const FileIdentity& identity);
   // The open file to which the nodes have given this number; nullptr if there is none in this process.

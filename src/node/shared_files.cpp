@@ -103,11 +103,11 @@ static Status begin_ledger(Ledger& ledger, const FileIdentity& identity) {
   return ledger.update(state);
 }
 
-Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool* first) {
+Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool several_nodes, bool* first) {
   const std::string name = "file-" + file.key;
   const std::string ledger_name = "ledger-" + file.key;
   const std::string mark_name = "mark-" + file.key;
-  if (auto spare = recycle(file)) {
+  if (auto spare = several_nodes ? std::nullopt : recycle(file)) {
     *first = true;
     return std::move(*spare);
   }
@@ -135,13 +135,13 @@ Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool* first)
 Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool several_nodes) {
   DirectoryLock lock(member_);
   bool first = false;
-  std::optional<SharedParts> parts = spares_.of(file.identity);
+  std::optional<SharedParts> parts = several_nodes ? std::nullopt : spares_.of(file.identity);
   if (parts && parts->control().spare.load(std::memory_order_relaxed) == 0) {
     take_over(parts->control());
   } else if (parts && renew(*parts, file.identity)) {
     first = true;
   } else {
-    auto made = make_parts(file, &first);
+    auto made = make_parts(file, several_nodes, &first);
     if (!made.ok()) return made.status();
     parts = std::move(made).value();
   }
@@ -277,7 +277,7 @@ std::optional<SharedParts> SharedFiles::recycle(const SharedFile& file) {
 }
 
 bool SharedFiles::leave_spare(SharedFile& file) {
-  if (member_.medium().kind() != MediumKind::tmpfs || member_.spans_nodes() ||
+  if (member_.medium().kind() != MediumKind::tmpfs || file.control->spans_nodes != 0 ||
       file.control->layout_words == 0 || !spares_.reserve(file.control_region->size_bytes()))
     return false;
   file.leaves_spare = true;

@@ -51,7 +51,7 @@ class SharedFiles {
  private:
   Status join(SharedFile& file, const LayoutHints& hints, bool several_nodes);
   Result<std::unique_ptr<Region>> control_of(const SharedFile& file, const std::string& name);
-  Result<SharedParts> make_parts(const SharedFile& file, bool* first);
+  Result<SharedParts> make_parts(const SharedFile& file, bool several_nodes, bool* first);
   static bool renew(SharedParts& parts, const FileIdentity& target);
   std::optional<SharedParts> recycle(const SharedFile& file);
   bool leave_spare(SharedFile& file);
