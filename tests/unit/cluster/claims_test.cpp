@@ -148,6 +148,11 @@ class Nodes {
     EXPECT_TRUE(granted.ok()) << granted.status().message();
     return granted.ok() && granted.value();
   }
+  bool opens_undecided(uint32_t node, uint64_t inode) {
+    const auto granted = rank(node).to_log_perhaps(identity(inode), Node::path_of(inode));
+    EXPECT_TRUE(granted.ok()) << granted.status().message();
+    return granted.ok() && granted.value();
+  }
   void goes_without(uint32_t node, uint64_t inode) {
     EXPECT_TRUE(rank(node).to_go_without(identity(inode), Node::path_of(inode)).ok());
   }
@@ -186,6 +191,26 @@ TEST(Claims, AreRefusedWhereSomebodyGoesWithoutTheLog) {
   EXPECT_TRUE(nodes.opens(0, 8));
   nodes.goes_without(0, 8);  // on the same node
   EXPECT_FALSE(nodes.node(0).may_log(8));
+}
+
+// It is open without the log, and nobody tells of its close.
+TEST(Claims, OfFilesThatMayBeLoggedLaterAreContestedByOthers) {
+  Nodes nodes(2);
+  EXPECT_TRUE(nodes.opens_undecided(1, 7));
+  EXPECT_TRUE(nodes.opens(1, 7)) << "it is logged now";
+  nodes.node(1).close(7);
+  EXPECT_FALSE(nodes.opens(0, 7)) << "some handle may still be open";
+  EXPECT_TRUE(nodes.opens_undecided(1, 8));
+  EXPECT_FALSE(nodes.opens_undecided(0, 8));
+  EXPECT_FALSE(nodes.opens(1, 8));
+}
+
+TEST(Claims, OfFilesThatMayBeLoggedLaterAreForgottenBehindManyOthers) {
+  constexpr uint64_t kFirst = 100, kMany = 30'000;
+  Nodes nodes(2);
+  for (uint64_t file = kFirst; file < kFirst + kMany; file++) ASSERT_TRUE(nodes.opens_undecided(1, file));
+  EXPECT_TRUE(nodes.opens(0, kFirst));
+  EXPECT_FALSE(nodes.opens(0, kFirst + kMany - 4000));
 }
 
 TEST(Claims, OfManyFilesAreForgottenWhenTheyAreClosed) {
