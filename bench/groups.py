@@ -10,7 +10,7 @@ import statistics
 
 from pmiolab import command_line, hosts, mpi_libraries, places, spanning_jobs, tables
 
-FILES = {"alone": 200, "own": 10}
+FILES = {"alone": 100, "own": 3}
 CONTESTANTS = ("plain", "pmio")
 SECONDS = 300
 

@@ -4,11 +4,11 @@
 // Threads: one at a time.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "log/format.h"
 #include "peer/address.h"
@@ -18,7 +18,9 @@ namespace pmio {
 // A file, as all nodes name it: their numbers for its device differ.
 struct SharedIdentity {
   uint64_t inode = 0, birth_ns = 0;
-  auto operator<=>(const SharedIdentity&) const = default;
+  bool operator<(const SharedIdentity& other) const {
+    return std::tie(inode, birth_ns) < std::tie(other.inode, other.birth_ns);
+  }
 };
 inline SharedIdentity shared_identity(const FileIdentity& identity) {
   return {identity.inode, identity.birth_ns};

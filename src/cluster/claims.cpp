@@ -5,14 +5,14 @@
 namespace pmio {
 
 // For strangers, and for peers that connect again before their old connections are gone.
-constexpr uint32_t kSpare = 64;
+constexpr uint32_t kForStrangers = 64;
 
 Result<std::unique_ptr<Claims>> Claims::start(const Options& options) {
   std::unique_ptr<Claims> claims(new Claims(options));
   if (!options.leader) return claims;
   const uint32_t others = options.node == 0 ? std::min(options.nodes, kMostConnected) : 1;
   auto desk = ClaimDesk::start(options.interface, options.token, options.node,
-                               options.ranks_here + others + kSpare, options.files);
+                               options.ranks_here + others + kForStrangers, options.files);
   if (!desk.ok()) return desk.status();
   claims->desk_ = std::move(desk).value();
   return claims;

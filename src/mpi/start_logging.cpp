@@ -23,14 +23,14 @@
 namespace pmio {
 namespace {
 
-// Whether a file may be logged by ranks on several nodes, as this one sees it. say: why not, where the user
-// has asked for it or would expect it.
-bool seen_by_other_nodes(const std::string& path, bool say) {
+// Whether a file may be logged by ranks on several nodes, as this one sees it. device: the file's, or 0. say:
+// why not, where the user has asked for it or would expect it.
+bool seen_by_other_nodes(const std::string& path, uint64_t device, bool say) {
+  static std::atomic<uint64_t> last{0};  // device of the last one that may; 0: of none
+  if (device != 0 && last.load(std::memory_order_relaxed) == device) return true;
   const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat facts {};
   if (!file.ok() || fstat(file.get(), &facts) != 0) return false;
-  static std::atomic<uint64_t> last{0};  // device of the last one that may; 0: none, or the device 0
-  if (facts.st_dev != 0 && last.load(std::memory_order_relaxed) == facts.st_dev) return true;
   if (!Process::instance().on_any_file_system() && !shows_other_nodes(file_system_of(file.get())))
     return false;
   const std::optional<Mount> mount = mount_of(file.get());
@@ -278,7 +278,7 @@ AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   const bool some = all || (process.claims() != nullptr && ranks.all_on_this_node());
   const bool straight = goes_straight(handle.hints.mode);
   const bool suits =
-      some && opened && !off && !straight && seen_by_other_nodes(handle.path, handle.rank == 0);
+      some && opened && !off && !straight && seen_by_other_nodes(handle.path, 0, handle.rank == 0);
   const int way = ranks.least(straight ? kStraight : suits ? kLog : kNothing);
   if (way == kStraight) return {};
   AcrossNodesWay log;
@@ -392,7 +392,8 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
 
 void claim_undecided(Handle& handle) {
   Claims* const claims = Process::instance().claims();
-  if (claims == nullptr || !handle.identity || !seen_by_other_nodes(handle.path, false)) return;
+  if (claims == nullptr || !handle.identity) return;
+  if (!seen_by_other_nodes(handle.path, handle.identity->device, false)) return;
   const Result<bool> granted = claims->to_log_perhaps(*handle.identity, handle.path);
   if (!granted.ok()) handle.against = kUnreachable;
   if (granted.ok() && !granted.value()) handle.against = kOpenElsewhere;
@@ -403,7 +404,8 @@ void go_without_log(Handle& handle, Opening& ranks, const std::string& path) {
   if (claims == nullptr) return;
   const std::optional<FileIdentity> identity = handle.rank == 0 ? identity_at(path) : std::nullopt;
   // If the nodes do not reach each other, what MPI promises holds all the same (decision 38).
-  if (identity && seen_by_other_nodes(path, false)) (void)claims->to_go_without(*identity, path);
+  if (identity && seen_by_other_nodes(path, identity->device, false))
+    (void)claims->to_go_without(*identity, path);
   // Nobody relies on it before.
   if (ranks.ranks() > 1 && ranks.in_one_world()) (void)ranks.on_all_ranks(true);
 }

@@ -48,8 +48,9 @@ Status Closing::complete() {
   PMIO_TRY(file_.drain(DrainScope::everywhere));
   // Since the close others may have written it.
   file_.parts().reach->synced();
-  if (!file_.reach().spans_nodes()) return {};
-  // What is opened now begins anew on all nodes, and some ranks may have let it go already.
+  if (!file_.reach().spans_nodes() && !file_.parts().contest.possible()) return {};
+  // What is opened now begins anew on all nodes, and some ranks may have let it go already. Or it may be
+  // opened by all nodes now, and was of one.
   FileTable& table = file_.parts().shared.job->files;
   const std::shared_ptr<File> self = table.find(file_.parts().shared.key);
   return self.get() == &file_ ? table.complete(self) : Status();

@@ -6,6 +6,7 @@ namespace {
 
 class ClusterKindsTest : public ClusterTest {
  protected:
+  ClusterKindsTest() { background_ = true; }  // a thread that completes what lags
   Result<std::shared_ptr<File>> open_alone(uint32_t rank) {
     Job::OpenOptions options;
     options.path = path_;
@@ -75,6 +76,21 @@ TEST_F(ClusterKindsTest, MayChangeFromOpenToOpen) {
     close_all();
     EXPECT_EQ(contents(path_), oracle_.bytes);
   }
+}
+
+// An open completes what lags, whoever comes.
+TEST_F(ClusterKindsTest, MayChangeWhileItLags) {
+  close_all();
+  auto alone = open_alone(1);
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  append(**alone, "alone");
+  ASSERT_TRUE((*alone)->closing().begin_lag());
+  (*alone)->closing().release_later();
+  ASSERT_TRUE((*alone)->closing().complete().ok());
+  alone->reset();
+  for (Member& member : members_) open(member);
+  EXPECT_EQ(contents<std::string>(path_), "alone");
+  close_all();
 }
 
 }  // namespace
