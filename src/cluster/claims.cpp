@@ -1,6 +1,8 @@
 #include "cluster/claims.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 
 namespace pmio {
 
@@ -23,7 +25,7 @@ void Claims::connect(const PeerAddress& leader, const PeerAddress& coordinator) 
   if (desk_ != nullptr) desk_->connect(coordinator, nodes_);
 }
 
-Result<bool> Claims::claim(const ClaimBody& claim, const std::string& path) {
+Result<bool> Claims::claim(const ClaimBody& claim, const std::string& path) try {
   if (desk_ != nullptr) return desk_->claim(claim, path);
   {
     const LockGuard lock(mutex_);
@@ -37,6 +39,8 @@ Result<bool> Claims::claim(const ClaimBody& claim, const std::string& path) {
     unreachable_ = granted.status();
   }
   return granted;
+} catch (const std::exception& failure) {
+  return Status(Code::io, std::string("cannot claim a file: ") + failure.what(), ENOMEM);
 }
 
 Result<bool> Claims::to_log(const FileIdentity& file, const std::string& path) {
