@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <numeric>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -46,8 +47,23 @@ static Result<int> declare_alive(const std::string& directory) {
   return Status(Code::busy, "the job directory '" + directory + "' vanished while it was made; try again");
 }
 
+static std::vector<uint32_t> ranks_of_node(const JobOptions& options) {
+  if (!options.of_node.empty()) return options.of_node;
+  std::vector<uint32_t> lowest(options.ranks_here != 0 ? options.ranks_here : options.ranks);
+  std::iota(lowest.begin(), lowest.end(), 0);
+  return lowest;
+}
+
+static uint32_t seat_of(const std::vector<uint32_t>& ranks, uint32_t rank) {
+  const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+  PMIO_ASSERT(at != ranks.end() && *at == rank);
+  return static_cast<uint32_t>(at - ranks.begin());
+}
+
 Membership::Membership(const JobOptions& options, LeftUndrained left_undrained)
     : options_(options),
+      of_node_(pmio::ranks_of_node(options)),
+      seat_(seat_of(of_node_, options.rank)),
       left_undrained_(left_undrained),
       directory_(job_directory(options.directory, options.id)) {}
 

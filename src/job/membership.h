@@ -16,7 +16,9 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "job/options.h"
@@ -53,6 +55,9 @@ class Membership {
   JobPlace place() const;
 
   bool spans_nodes() const;
+  // The ranks of the job on this node, ascending. A rank's seat is its place among them.
+  std::span<const uint32_t> ranks_of_node() const { return of_node_; }
+  uint32_t seat() const { return seat_; }  // this rank's
   // What the log acknowledged survives a power failure, so what the drain takes out of it has to as well.
   bool outlives_node() const;
   // Whether what a fence has covered outlives a power failure, if the log does at all.
@@ -91,6 +96,8 @@ class Membership {
   void find_scratch();
 
   JobOptions options_;
+  const std::vector<uint32_t> of_node_;
+  const uint32_t seat_;
   const LeftUndrained left_undrained_;
   const std::string directory_;
   std::unique_ptr<Medium> medium_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "medium/medium.h"
@@ -40,11 +41,12 @@ constexpr DirectFrom kDirectFromInBackground{UINT64_MAX, 32 << 10};
 constexpr uint64_t kDefaultMaxAgeNs = 2'000'000'000;
 
 struct JobOptions {
-  std::string directory;        // the log directory (not the job's own)
-  uint64_t id = 0;              // the same in all processes of the job
-  uint32_t rank = 0;            // world rank; of those on this node, whose ranks share the id
-  uint32_t ranks = 1;           // of the job
-  uint32_t ranks_here = 0;      // of them on this node; 0: all
+  std::string directory;               // the log directory (not the job's own)
+  uint64_t id = 0;                     // the same in all processes of the job
+  uint32_t rank = 0;                   // world rank; of those on this node, whose ranks share the id
+  uint32_t ranks = 1;                  // of the job
+  uint32_t ranks_here = 0;             // of them on this node; 0: all
+  std::vector<uint32_t> of_node = {};  // which these are, ascending; empty: the lowest
   uint64_t capacity_bytes = 0;  // of this rank's log; 0: choose (default_capacity); else at most so much
   uint64_t index_bytes =
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium

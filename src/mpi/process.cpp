@@ -205,6 +205,7 @@ void Process::share_identity(const std::string& interface, MPI_Comm node) {
 // Where the first rank of the node has put its log, all do, or they would not see each other's.
 Result<std::unique_ptr<Job>> Process::join(const Hints& hints) {
   JobOptions options = job_options(hints, id_, rank_, ranks_, ranks_here_);
+  options.of_node = place_.ranks;
   options.threads_at_once = threads_at_once_;
   if (!rendezvous_) {
     if (ranks_here_ == 1) return Job::join(options);  // nobody to share it with

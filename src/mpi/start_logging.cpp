@@ -129,16 +129,7 @@ Status claim(const Handle& handle, Claims& claims, const File& file, bool* grant
   return {};
 }
 
-// A control block has room for all ranks of the job, and each rank of the node may have files alone. Together
-// they must not take the memory that the log was given.
-bool has_room_for_groups(const Job& job) {
-  constexpr uint64_t kOfTheLog = 32;
-  return control_bytes(job.options().ranks) <= job.options().capacity_bytes / kOfTheLog;
-}
-
 Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
-  if (means.claims != nullptr && !has_room_for_groups(job))
-    return cannot("a file of some of so many ranks takes too much memory");
   Cluster* const cluster = means.cluster;
   Job::OpenOptions options;
   options.path = handle.path;

@@ -236,7 +236,7 @@ void Appender::give_up_held() PMIO_NO_THREAD_SAFETY_ANALYSIS {
   for (const Owned& each : owned_) {
     SegmentCell& segment = file_.cell->segments[each.cell];
     const Region& region = *each.segment->region;
-    job.map.know(job.member->options().rank, each.segment->slot, region);
+    job.map.know(job.member->seat(), each.segment->slot, region);
     const uint32_t from = segment.drained.load(std::memory_order_acquire);
     const uint32_t to = segment.published.load(std::memory_order_relaxed);
     int descriptor = -1;

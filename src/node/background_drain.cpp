@@ -19,8 +19,8 @@ void BackgroundDrain::drain_if_due(bool filling, const Times& times) {
   if (!file_.target->opened_to_write()) return;
   uint64_t appended = 0;
   uint64_t drained = 0;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    const RankCell& cell = file_.control->cells[rank];
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    const RankCell& cell = file_.control->cells[seat];
     appended += cell.appended.load(std::memory_order_acquire);
     drained += cell.drained_records.load(std::memory_order_acquire);
   }

@@ -63,8 +63,8 @@ bool Closing::is_closed() const {
   // Of handles that never logged nobody knows which file they have open.
   const std::atomic<uint64_t>* handed_on = file.job->member->options().files_handed_on;
   if (handed_on == nullptr || handed_on->load(std::memory_order_acquire) != 0) return false;
-  for (uint32_t rank = 0; rank < file.control->ranks; rank++) {
-    const RankCell& cell = file.control->cells[rank];
+  for (uint32_t seat = 0; seat < file.control->seats; seat++) {
+    const RankCell& cell = file.control->cells[seat];
     if (&cell != file.cell && cell.attached.load(std::memory_order_acquire) == kAttached) return false;
   }
   return true;

@@ -13,12 +13,14 @@
 
 namespace pmio {
 
-size_t control_bytes(uint32_t ranks) { return sizeof(FileControl) + ranks * sizeof(RankCell); }
+size_t control_bytes(uint32_t seats) { return sizeof(FileControl) + seats * sizeof(RankCell); }
 
-void init_control(FileControl* control, uint32_t ranks, const FileIdentity& target) {
+void init_control(FileControl* control, std::span<const uint32_t> ranks, uint32_t job_ranks,
+                  const FileIdentity& target) {
   control->boot = this_boot();
   control->target = target;
-  control->ranks = ranks;
+  control->seats = static_cast<uint32_t>(ranks.size());
+  control->job_ranks = job_ranks;
   control->ledger_updates_inverted = ~uint64_t{0};
   control->horizon = UINT64_MAX;
   control->known_size = UINT64_MAX;
@@ -26,13 +28,22 @@ void init_control(FileControl* control, uint32_t ranks, const FileIdentity& targ
   control->index_mutex.init();
   control->claim_mutex.init();
   control->settled_mutex.init();
-  for (uint32_t rank = 0; rank < ranks; rank++) {
-    for (RobustMutex& helping : control->cells[rank].helping) helping.init();
+  for (uint32_t seat = 0; seat < control->seats; seat++) {
+    control->cells[seat].rank = ranks[seat];
+    for (RobustMutex& helping : control->cells[seat].helping) helping.init();
   }
   control->writes_to_sync.init();
   for (uint64_t& cursor : control->round.cursor) cursor = UINT64_MAX;
   // Last: it says that the rest is there.
   std::atomic_ref<uint64_t>(control->magic).store(kControlMagic, std::memory_order_release);
+}
+
+std::optional<uint32_t> seat_of(const FileControl& control, uint32_t rank) {
+  const RankCell* end = control.cells + control.seats;
+  const RankCell* at = std::lower_bound(
+      control.cells, end, rank, [](const RankCell& cell, uint32_t wanted) { return cell.rank < wanted; });
+  if (at == end || at->rank != rank) return {};
+  return static_cast<uint32_t>(at - control.cells);
 }
 
 std::string file_key(const FileIdentity& identity) {
@@ -58,14 +69,14 @@ bool RankCell::died() const {
 }
 
 bool lags(const FileControl& control) {
-  return std::any_of(control.cells, control.cells + control.ranks, [](const RankCell& cell) {
+  return std::any_of(control.cells, control.cells + control.seats, [](const RankCell& cell) {
     return cell.attached.load(std::memory_order_acquire) == kLags;
   });
 }
 
 void count_records(FileControl& control) {
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    RankCell& of_rank = control.cells[rank];
+  for (uint32_t seat = 0; seat < control.seats; seat++) {
+    RankCell& of_rank = control.cells[seat];
     // First: each of these records is in a cell that is seen below, or was drained when its cell was let go.
     const uint64_t appended = of_rank.appended.load(std::memory_order_acquire);
     uint64_t drained = appended;
@@ -88,8 +99,8 @@ void count_records(FileControl& control) {
 
 bool has_undrained(const FileControl& control) {
   if (control.closing.load(std::memory_order_acquire) != 0) return true;
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    for (const SegmentCell& cell : control.cells[rank].segments) {
+  for (uint32_t seat = 0; seat < control.seats; seat++) {
+    for (const SegmentCell& cell : control.cells[seat].segments) {
       if (cell.salt.load(std::memory_order_acquire) != 0 &&
           cell.drained.load(std::memory_order_relaxed) < cell.published.load(std::memory_order_acquire))
         return true;
@@ -101,8 +112,8 @@ bool has_undrained(const FileControl& control) {
 Held held_by_cells(const FileControl& control, uint64_t a, uint64_t b) {
   const uint64_t floor = control.floor.load(std::memory_order_acquire);
   Held held = Held::nothing;
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    const RankCell& of_rank = control.cells[rank];
+  for (uint32_t seat = 0; seat < control.seats; seat++) {
+    const RankCell& of_rank = control.cells[seat];
     const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
     for (uint32_t c = 0; c < cells; c++) {
       const SegmentCell& cell = of_rank.segments[c];

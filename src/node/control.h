@@ -23,6 +23,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/robust_lock.h"
@@ -47,7 +49,7 @@ constexpr uint32_t kMaxHelpers = 2;  // threads of one rank
 // RankCell::attached.
 constexpr uint32_t kAttached = 1;  // the rank has the file open, or looks at it
 constexpr uint32_t kLags = 2;      // it has closed the file, and something may not be drained yet
-constexpr uint64_t kControlMagic = 0x464c5443494f4d50;  // "PMIOCTLF"
+constexpr uint64_t kControlMagic = 0x474c5443494f4d50;  // "PMIOCTLG"
 
 struct alignas(64) SegmentCell {    // a line each: a write touches the one of its segment
   std::atomic<uint64_t> salt;       // 0: not in use
@@ -85,6 +87,7 @@ constexpr bool progress_later(uint64_t progress) { return (progress & 1) != 0; }
 
 // What different processes write lies on different cache lines.
 struct alignas(64) RankCell {      // NOLINT(clang-analyzer-optin.performance.Padding)
+  uint32_t rank;                   // of MPI_COMM_WORLD; set when the control block is made
   std::atomic<uint64_t> appended;  // records published since the control block was made
   // End of the last byte of the file that has been logged, 0: none. What was in the target when it was
   // truncated does not count, for as many truncations as `truncations` says: if these are not all, what the
@@ -167,7 +170,8 @@ struct FileControl {
   uint64_t magic;
   BootId boot;  // where it was made
   FileIdentity target;
-  uint32_t ranks;
+  uint32_t seats;               // ranks of the job that are on this node: each has the cell of its seat
+  uint32_t job_ranks;           // in all
   std::atomic<uint32_t> users;  // processes attached; changes under the job's directory lock
   // File objects that look at it, also such as are just going. 0: nobody does.
   std::atomic<uint32_t> holders;
@@ -242,20 +246,24 @@ struct FileControl {
   uint64_t next_run;
   RunTable run_tables[2];
   Round round;
-  RankCell cells[];  // ranks of them
+  RankCell cells[];  // by seat, in the order of the ranks
 };
 
-size_t control_bytes(uint32_t ranks);
-// Initialises memory that is zeroed, or what somebody who died has left of that.
-void init_control(FileControl* control, uint32_t ranks, const FileIdentity& target = {});
+size_t control_bytes(uint32_t seats);
+// Initialises memory that is zeroed, or what somebody who died has left of that. ranks: that are on this
+// node, ascending.
+void init_control(FileControl* control, std::span<const uint32_t> ranks, uint32_t job_ranks,
+                  const FileIdentity& target = {});
+// The seat of a rank; nothing: it is not on this node.
+std::optional<uint32_t> seat_of(const FileControl& control, uint32_t rank);
 
 // "<device>-<inode>" in hexadecimal: how a file is named inside the job's directory.
 std::string file_key(const FileIdentity& identity);
-// Segment number of Entry: rank and index of the cell.
-constexpr uint32_t segment_number(uint32_t rank, uint32_t cell) { return rank * kMaxSegments + cell; }
-constexpr uint32_t segment_rank(uint32_t number) { return number / kMaxSegments; }
+// Segment number of Entry: the rank's seat, and the index of the cell.
+constexpr uint32_t segment_number(uint32_t seat, uint32_t cell) { return seat * kMaxSegments + cell; }
+constexpr uint32_t segment_seat(uint32_t number) { return number / kMaxSegments; }
 constexpr uint32_t segment_cell(uint32_t number) { return number % kMaxSegments; }
-constexpr uint32_t kMaxRanks = UINT32_MAX / kMaxSegments + 1;  // that these can tell apart
+constexpr uint32_t kMaxSeats = UINT32_MAX / kMaxSegments + 1;  // that these can tell apart
 
 inline RunTable& run_table(FileControl& control) PMIO_REQUIRES(control.index_mutex) {
   return control.run_tables[control.runs_version.load(std::memory_order_relaxed) % 2];

@@ -32,8 +32,8 @@ struct Drainer::Work {
 };
 
 bool Drainer::all_drained(const std::vector<uint64_t>& wanted) const {
-  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
-    if (parts_.control->cells[rank].drained_records.load(std::memory_order_acquire) < wanted[rank])
+  for (uint32_t seat = 0; seat < parts_.control->seats; seat++) {
+    if (parts_.control->cells[seat].drained_records.load(std::memory_order_acquire) < wanted[seat])
       return false;
   }
   return true;
@@ -56,9 +56,9 @@ static Status with_memory(const std::string& path, const Body& body) {
 
 Status Drainer::drain() {
   FileControl* control = parts_.control;
-  std::vector<uint64_t> wanted(control->ranks);
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    wanted[rank] = control->cells[rank].appended.load(std::memory_order_acquire);
+  std::vector<uint64_t> wanted(control->seats);
+  for (uint32_t seat = 0; seat < control->seats; seat++) {
+    wanted[seat] = control->cells[seat].appended.load(std::memory_order_acquire);
   }
   const uint64_t start = monotonic_ns();
   while (!all_drained(wanted)) {
@@ -144,8 +144,8 @@ Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vect
   }
   const uint32_t servers = std::min(parts_.layout.servers, kMaxServers);
   for (uint32_t s = 0; s < kMaxServers; s++) round.cursor[s] = s < servers ? 0 : UINT64_MAX;
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    RankCell& of_rank = control->cells[rank];
+  for (uint32_t seat = 0; seat < control->seats; seat++) {
+    RankCell& of_rank = control->cells[seat];
     const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
     for (uint32_t c = 0; c < cells; c++) {
       const SegmentCell& cell = of_rank.segments[c];
@@ -153,9 +153,9 @@ Status Drainer::begin_round(bool write, FileIndex::Leftover* leftover, std::vect
       if (salt == 0) continue;
       uint64_t merged = cell.merged.load(std::memory_order_relaxed);
       for (const FileIndex::Mark& mark : leftover->marks) {
-        if (mark.rank == rank && mark.cell == c) merged = mark.merged;
+        if (mark.seat == seat && mark.cell == c) merged = mark.merged;
       }
-      marks->push_back({rank, cell.slot.load(std::memory_order_relaxed), salt, merged});
+      marks->push_back({of_rank.rank, cell.slot.load(std::memory_order_relaxed), salt, merged});
     }
   }
   // Helpers may come in from here on.
@@ -214,7 +214,7 @@ bool Drainer::help() {
   const Round& round = parts_.control->round;
   if (round.active.load(std::memory_order_acquire) == 0) return false;
   std::optional<RobustLock> helping;
-  for (RobustMutex& mutex : parts_.control->cells[parts_.rank].helping) {
+  for (RobustMutex& mutex : parts_.control->cells[parts_.seat].helping) {
     helping.emplace(mutex, std::try_to_lock);
     if (helping->held()) break;
   }
@@ -353,8 +353,8 @@ Status Drainer::write_window(Work& work, uint64_t a, uint64_t b) {
 }
 
 bool Drainer::some_rank_died() const {
-  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
-    if (parts_.control->cells[rank].died()) return true;
+  for (uint32_t seat = 0; seat < parts_.control->seats; seat++) {
+    if (parts_.control->cells[seat].died()) return true;
   }
   return false;
 }
@@ -365,8 +365,8 @@ void Drainer::stop_helpers() {
     RobustLock lock(parts_.control->claim_mutex);
     parts_.control->round.active.store(0, std::memory_order_release);
   }
-  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
-    for (RobustMutex& helping : parts_.control->cells[rank].helping) RobustLock wait(helping);
+  for (uint32_t seat = 0; seat < parts_.control->seats; seat++) {
+    for (RobustMutex& helping : parts_.control->cells[seat].helping) RobustLock wait(helping);
   }
 }
 

@@ -40,7 +40,7 @@ class Drainer {
     LostLog* lost_log;
     Layout layout;
     FileIdentity identity;
-    uint32_t rank;
+    uint32_t seat;
     bool sync_target;  // the log survives a power failure, so the target must before the log lets go
     bool times_tell;   // the target's size and time of modification tell of every write by others
     std::function<void(const std::string&)> say;  // JobOptions::say

@@ -39,7 +39,9 @@ void Drainer::count_round_locked(const std::vector<LedgerEntry>& marks) {
               control->ledger_updates.load(std::memory_order_relaxed));
   const auto for_each_cell = [&](const auto& visit) {
     for (const LedgerEntry& mark : marks) {
-      RankCell& of_rank = control->cells[mark.rank];
+      const std::optional<uint32_t> seat = seat_of(*control, mark.rank);
+      if (!seat) continue;
+      RankCell& of_rank = control->cells[*seat];
       for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
         SegmentCell& cell = of_rank.segments[c];
         if (cell.salt.load(std::memory_order_acquire) == mark.salt)

@@ -8,8 +8,8 @@ namespace pmio {
 bool FileUsage::ever_logged() const {
   if (parts_.reach->spans_nodes()) return true;
   const FileControl& control = *parts_.shared.control;
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    if (control.cells[rank].cells.load(std::memory_order_acquire) != 0) return true;
+  for (uint32_t seat = 0; seat < control.seats; seat++) {
+    if (control.cells[seat].cells.load(std::memory_order_acquire) != 0) return true;
   }
   return false;
 }

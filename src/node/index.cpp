@@ -17,8 +17,8 @@ constexpr uint64_t kFewBytes = 1 << 20;
 
 uint64_t FileIndex::unmerged() const {
   uint64_t unmerged = 0;
-  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
-    const RankCell& of_rank = control_->cells[rank];
+  for (uint32_t seat = 0; seat < control_->seats; seat++) {
+    const RankCell& of_rank = control_->cells[seat];
     // In this order it may be too much, never too little.
     const uint64_t merged = of_rank.merged_records.load(std::memory_order_acquire);
     unmerged += of_rank.appended.load(std::memory_order_acquire) - merged;
@@ -29,22 +29,22 @@ uint64_t FileIndex::unmerged() const {
 // Calls visit(record, index, rank, cell) for the records of a cell in [from, to). Without the segment,
 // nothing may be taken for merged, and nothing be read around it.
 template <class Visit>
-static Status walk_cell(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c, uint32_t from,
+static Status walk_cell(const FileControl* control, SegmentMap* map, uint32_t seat, uint32_t c, uint32_t from,
                         uint32_t to, const Visit& visit) {
-  const auto bytes = map->map(rank, control->cells[rank].segments[c].slot.load(std::memory_order_relaxed));
-  if (bytes.empty()) return cannot_map(rank);
+  const auto bytes = map->map(seat, control->cells[seat].segments[c].slot.load(std::memory_order_relaxed));
+  if (bytes.empty()) return map->cannot_map(seat);
   const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
-  for (uint32_t i = from; i < to; i++) visit(*(end - 1 - i), i, rank, c);
+  for (uint32_t i = from; i < to; i++) visit(*(end - 1 - i), i, seat, c);
   return {};
 }
 
 // How many of a cell's records may be merged: those up to the horizon.
-static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, uint32_t rank, uint32_t c,
+static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, uint32_t seat, uint32_t c,
                                   uint32_t from, uint32_t published, uint64_t horizon) {
-  const SegmentCell& cell = control->cells[rank].segments[c];
+  const SegmentCell& cell = control->cells[seat].segments[c];
   if (from >= published || cell.max_stamp.load(std::memory_order_relaxed) <= horizon) return published;
-  const auto bytes = map->map(rank, cell.slot.load(std::memory_order_relaxed));
-  if (bytes.empty()) return cannot_map(rank);
+  const auto bytes = map->map(seat, cell.slot.load(std::memory_order_relaxed));
+  if (bytes.empty()) return map->cannot_map(seat);
   const auto* end = reinterpret_cast<const LogRecord*>(bytes.data() + bytes.size());
   const auto within = [&](size_t i) { return (end - 1 - i)->stamp_ns <= horizon; };
   return static_cast<uint32_t>(first_not(from, published, from, within));
@@ -53,7 +53,7 @@ static Result<uint32_t> mergeable(const FileControl* control, SegmentMap* map, u
 void FileIndex::apply_marks_locked(const std::vector<Mark>& marks, size_t records) {
   control_->index_mutex.assert_held();
   for (const Mark& mark : marks) {
-    SegmentCell& cell = control_->cells[mark.rank].segments[mark.cell];
+    SegmentCell& cell = control_->cells[mark.seat].segments[mark.cell];
     PMIO_ASSERT(mark.merged <= cell.published.load(std::memory_order_relaxed));
     // Release: who sees that a record is merged also sees the run that holds it.
     cell.merged.store(mark.merged, std::memory_order_release);
@@ -107,24 +107,24 @@ Status FileIndex::merge_locked(Leftover* leftover, uint64_t upto) {
   std::vector<Entry> entries;
   std::vector<Mark> marks;
   entries.reserve(std::min<uint64_t>(unmerged(), kRunEntries));
-  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
-    RankCell& of_rank = control_->cells[rank];
+  for (uint32_t seat = 0; seat < control_->seats; seat++) {
+    RankCell& of_rank = control_->cells[seat];
     const uint32_t cells = of_rank.cells.load(std::memory_order_acquire);
     for (uint32_t c = 0; c < cells; c++) {
       SegmentCell& cell = of_rank.segments[c];
       if (cell.salt.load(std::memory_order_acquire) == 0) continue;
       uint32_t from = cell.merged.load(std::memory_order_relaxed);
       const Result<uint32_t> limit =
-          mergeable(control_, map_, rank, c, from, cell.published.load(std::memory_order_acquire), horizon);
+          mergeable(control_, map_, seat, c, from, cell.published.load(std::memory_order_acquire), horizon);
       if (!limit.ok()) return limit.status();
       while (from < limit.value()) {
         const auto to =
             static_cast<uint32_t>(std::min<uint64_t>(limit.value(), from + (kRunEntries - entries.size())));
-        PMIO_TRY(walk_cell(control_, map_, rank, c, from, to,
+        PMIO_TRY(walk_cell(control_, map_, seat, c, from, to,
                            [&](const LogRecord& record, uint32_t i, uint32_t r, uint32_t k) {
                              entries.push_back(entry_of(record, i, r, k));
                            }));
-        marks.push_back({rank, c, to});
+        marks.push_back({seat, c, to});
         from = to;
         if (entries.size() >= kRunEntries) PMIO_TRY(flush_locked(entries, marks, leftover));
       }

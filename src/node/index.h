@@ -31,7 +31,7 @@ class FileIndex {
 
   // How many records of a cell are merged once some entries have found their place.
   struct Mark {
-    uint32_t rank;
+    uint32_t seat;
     uint32_t cell;
     uint32_t merged;
   };
@@ -63,7 +63,7 @@ class FileIndex {
   Status scan_unmerged(uint64_t a, uint64_t b, std::vector<Entry>* found);
   // The end of the last byte that a rank has published and that is not in the target yet; 0: of none. It is
   // not looked for beyond one that is `enough`.
-  uint64_t undrained_end(uint32_t rank, uint64_t enough = UINT64_MAX) const;
+  uint64_t undrained_end(uint32_t seat, uint64_t enough = UINT64_MAX) const;
   // Whether to merge first costs no more than the calls of scan_unmerged, one after each of this, since it
   // was last true. What a rank wrote in ascending order is searched, not scanned.
   bool merge_is_due();

@@ -75,8 +75,8 @@ void FileIndex::forget_runs_locked() {
   control_->index_mutex.assert_held();
   if (run_table(*control_).count == 0) return;
   stop_serving_all(*control_);
-  for (uint32_t rank = 0; rank < control_->ranks; rank++) {
-    RankCell& of_rank = control_->cells[rank];
+  for (uint32_t seat = 0; seat < control_->seats; seat++) {
+    RankCell& of_rank = control_->cells[seat];
     for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
       SegmentCell& cell = of_rank.segments[c];
       cell.merged.store(cell.drained.load(std::memory_order_relaxed), std::memory_order_release);

@@ -13,7 +13,7 @@ namespace pmio {
 
 Job::Impl::Impl(std::unique_ptr<Membership> joined)
     : member(std::move(joined)),
-      map(member->medium(), member->options().ranks),
+      map(member->medium(), member->ranks_of_node()),
       shared_files(*member),
       files(*this),
       lost_log(*this),
@@ -68,7 +68,8 @@ void Job::Impl::shrink_log() {
 Job::Job(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
-  if (options.ranks > kMaxRanks) return Status(Code::unsupported, "more ranks than pmio can number");
+  if (std::max(options.ranks_here, options.ranks_here == 0 ? options.ranks : 0) > kMaxSeats)
+    return Status(Code::unsupported, "more ranks on a node than pmio can number");
   auto member = Membership::join(options, dead_left_undrained);
   if (!member.ok()) return member.status();
   return std::unique_ptr<Job>(new Job(std::make_unique<Impl>(std::move(member).value())));

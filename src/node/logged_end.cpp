@@ -27,13 +27,12 @@ void LoggedEnd::begin_anew() {
   RankCell& cell = *file_.cell;
   const uint64_t truncations = file_.control->truncations.load(std::memory_order_acquire);
   if (cell.truncations.load(std::memory_order_relaxed) == truncations) return;
-  cell.logged_end.store(file_.index->undrained_end(file_.job->member->options().rank),
-                        std::memory_order_release);
+  cell.logged_end.store(file_.index->undrained_end(file_.job->member->seat()), std::memory_order_release);
   cell.truncations.store(truncations, std::memory_order_release);
 }
 
-uint64_t LoggedEnd::noted(uint32_t rank) const {
-  const RankCell& of_rank = file_.control->cells[rank];
+uint64_t LoggedEnd::noted(uint32_t seat) const {
+  const RankCell& of_rank = file_.control->cells[seat];
   const uint64_t truncations = of_rank.truncations.load(std::memory_order_acquire);
   if (truncations != file_.control->truncations.load(std::memory_order_acquire)) return 0;
   return of_rank.logged_end.load(std::memory_order_acquire);
@@ -41,27 +40,27 @@ uint64_t LoggedEnd::noted(uint32_t rank) const {
 
 uint64_t LoggedEnd::noted() const {
   uint64_t end = 0;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) end = std::max(end, noted(rank));
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) end = std::max(end, noted(seat));
   return end;
 }
 
 uint64_t LoggedEnd::bytes() const {
   uint64_t end = 0;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    const uint64_t of_rank = noted(rank);
-    end = std::max(end, of_rank != 0 ? of_rank : file_.index->undrained_end(rank));
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    const uint64_t of_rank = noted(seat);
+    end = std::max(end, of_rank != 0 ? of_rank : file_.index->undrained_end(seat));
   }
   return end;
 }
 
 bool LoggedEnd::is_beyond_target() const {
-  std::vector<uint64_t> ends(file_.control->ranks);
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) ends[rank] = noted(rank);
+  std::vector<uint64_t> ends(file_.control->seats);
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) ends[seat] = noted(seat);
   const Result<uint64_t> size = file_.target->size_bytes();
   if (!size.ok()) return false;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
     // Else it is still to come.
-    if (ends[rank] > size.value() && file_.index->undrained_end(rank, ends[rank]) < ends[rank]) return true;
+    if (ends[seat] > size.value() && file_.index->undrained_end(seat, ends[seat]) < ends[seat]) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@ class LoggedEnd {
   void raise(uint64_t end) PMIO_EXCLUDES(mutex_);
   // As RankCell::logged_end says; 0: the rank has logged nothing since the file was truncated, as far as it
   // knows. Over all local ranks it is never more than bytes().
-  uint64_t noted(uint32_t rank) const;
+  uint64_t noted(uint32_t seat) const;
   uint64_t noted() const;
   // Over all local ranks, with a look at the logs where that is needed. What is drained meanwhile is missing:
   // who needs the size of the file asks for the target's afterwards.

@@ -114,18 +114,18 @@ Status LostLog::copy(uint32_t slot, uint64_t salt, const Region& segment, uint32
 
 // A rank that has something undrained in a segment which cannot be read here.
 std::optional<uint32_t> Drainer::out_of_reach() const {
-  for (uint32_t rank = 0; rank < parts_.control->ranks; rank++) {
-    const RankCell& of_rank = parts_.control->cells[rank];
+  for (uint32_t seat = 0; seat < parts_.control->seats; seat++) {
+    const RankCell& of_rank = parts_.control->cells[seat];
     const int32_t copies = of_rank.copies.load(std::memory_order_acquire);
     if (copies != 0)
-      parts_.map->know_copies(rank, of_rank.process.load(std::memory_order_relaxed), copies - 1);
+      parts_.map->know_copies(seat, of_rank.process.load(std::memory_order_relaxed), copies - 1);
     for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
       const SegmentCell& cell = of_rank.segments[c];
       const uint64_t salt = cell.salt.load(std::memory_order_acquire);
       const uint32_t drained = cell.drained.load(std::memory_order_acquire);
       const uint32_t published = cell.published.load(std::memory_order_acquire);
       if (salt == 0 || drained >= published) continue;
-      if (!parts_.map->reaches(rank, cell.slot.load(std::memory_order_relaxed), salt, published)) return rank;
+      if (!parts_.map->reaches(seat, cell.slot.load(std::memory_order_relaxed), salt, published)) return seat;
     }
   }
   return {};
@@ -135,13 +135,13 @@ Status Drainer::await_reach() {
   const uint64_t start = monotonic_ns();
   for (;;) {
     parts_.lost_log->give_up();
-    const std::optional<uint32_t> rank = out_of_reach();
-    if (!rank) return {};
-    const RankCell& cell = parts_.control->cells[*rank];
+    const std::optional<uint32_t> seat = out_of_reach();
+    if (!seat) return {};
+    const RankCell& cell = parts_.control->cells[*seat];
     const bool gone = cell.attached.load(std::memory_order_acquire) == 0 || cell.died();
     if (gone || monotonic_ns() - start > kReachPatienceNs)
       return Status(Code::io,
-                    parts_.lost_log->status().message() + ", and rank " + std::to_string(*rank) +
+                    parts_.lost_log->status().message() + ", and rank " + std::to_string(cell.rank) +
                         (gone ? " is gone" : " is busy") + ": what it had logged is not all in '" +
                         parts_.target->path() + "'",
                     EIO);

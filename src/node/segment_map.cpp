@@ -8,25 +8,25 @@
 
 namespace pmio {
 
-Status cannot_map(uint32_t rank) {
-  return Status(Code::io, "cannot map a log segment of rank " + std::to_string(rank), EIO);
+Status SegmentMap::cannot_map(uint32_t seat) const {
+  return Status(Code::io, "cannot map a log segment of rank " + std::to_string(names_[seat]), EIO);
 }
 
 SegmentMap::~SegmentMap() {
-  for (auto& rank : ranks_) delete rank.load(std::memory_order_relaxed);
+  for (auto& seat : ranks_) delete seat.load(std::memory_order_relaxed);
 }
 
-SegmentMap::Rank& SegmentMap::rank_locked(uint32_t rank) {
-  Rank* of_rank = ranks_[rank].load(std::memory_order_relaxed);
+SegmentMap::Rank& SegmentMap::seat_locked(uint32_t seat) {
+  Rank* of_rank = ranks_[seat].load(std::memory_order_relaxed);
   if (of_rank == nullptr) {
     of_rank = new Rank;
-    ranks_[rank].store(of_rank, std::memory_order_release);
+    ranks_[seat].store(of_rank, std::memory_order_release);
   }
   return *of_rank;
 }
 
-Result<std::unique_ptr<Region>> SegmentMap::open_locked(Rank& of_rank, uint32_t rank, uint32_t slot) {
-  auto opened = medium_.open(SegmentPool::segment_name(rank, slot), true);
+Result<std::unique_ptr<Region>> SegmentMap::open_locked(Rank& of_rank, uint32_t seat, uint32_t slot) {
+  auto opened = medium_.open(SegmentPool::segment_name(names_[seat], slot), true);
   if (!opened.ok() && opened.status().system_errno() == ENOENT)
     missed_name_.store(true, std::memory_order_relaxed);
   if (opened.ok() || of_rank.copies == nullptr) return opened;
@@ -35,38 +35,38 @@ Result<std::unique_ptr<Region>> SegmentMap::open_locked(Rank& of_rank, uint32_t 
   return opened;
 }
 
-void SegmentMap::know(uint32_t rank, uint32_t slot, const Region& own) {
+void SegmentMap::know(uint32_t seat, uint32_t slot, const Region& own) {
   const LockGuard lock(mutex_);
   const Region* none = nullptr;
-  rank_locked(rank).regions[slot].compare_exchange_strong(none, &own, std::memory_order_release);
+  seat_locked(seat).regions[slot].compare_exchange_strong(none, &own, std::memory_order_release);
 }
 
-void SegmentMap::know_copies(uint32_t rank, int32_t process, int descriptor) {
+void SegmentMap::know_copies(uint32_t seat, int32_t process, int descriptor) {
   const LockGuard lock(mutex_);
-  Rank& of_rank = rank_locked(rank);
+  Rank& of_rank = seat_locked(seat);
   if (of_rank.copies != nullptr) return;
   auto found = FoundCopies::open(process, descriptor);
   if (found.ok()) of_rank.copies = std::move(found).value();
 }
 
-bool SegmentMap::reaches(uint32_t rank, uint32_t slot, uint64_t salt, uint32_t records) {
-  if (map(rank, slot).empty()) return false;
+bool SegmentMap::reaches(uint32_t seat, uint32_t slot, uint64_t salt, uint32_t records) {
+  if (map(seat, slot).empty()) return false;
   const LockGuard lock(mutex_);
-  const Rank& of_rank = rank_locked(rank);
+  const Rank& of_rank = seat_locked(seat);
   return !of_rank.copied.test(slot) || of_rank.copies->has(slot, salt, records);
 }
 
-std::span<const std::byte> SegmentMap::map(uint32_t rank, uint32_t slot) {
-  if (rank >= ranks_.size() || slot >= kMaxSlots) return {};
-  Rank* of_rank = ranks_[rank].load(std::memory_order_acquire);
+std::span<const std::byte> SegmentMap::map(uint32_t seat, uint32_t slot) {
+  if (seat >= ranks_.size() || slot >= kMaxSlots) return {};
+  Rank* of_rank = ranks_[seat].load(std::memory_order_acquire);
   const Region* region =
       of_rank == nullptr ? nullptr : of_rank->regions[slot].load(std::memory_order_acquire);
   if (region == nullptr) {
     const LockGuard lock(mutex_);
-    of_rank = &rank_locked(rank);
+    of_rank = &seat_locked(seat);
     region = of_rank->regions[slot].load(std::memory_order_relaxed);
     if (region == nullptr) {
-      auto opened = open_locked(*of_rank, rank, slot);
+      auto opened = open_locked(*of_rank, seat, slot);
       if (!opened.ok()) return {};
       owned_.push_back(std::move(opened).value());
       region = owned_.back().get();
@@ -78,9 +78,9 @@ std::span<const std::byte> SegmentMap::map(uint32_t rank, uint32_t slot) {
 }
 
 bool FileEntrySource::locate(const Entry& entry, Located* located) {
-  const uint32_t rank = segment_rank(entry.segment);
-  const SegmentCell& cell = control_->cells[rank].segments[segment_cell(entry.segment)];
-  const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+  const uint32_t seat = segment_seat(entry.segment);
+  const SegmentCell& cell = control_->cells[seat].segments[segment_cell(entry.segment)];
+  const auto bytes = map_->map(seat, cell.slot.load(std::memory_order_relaxed));
   if (bytes.empty()) return false;
   uint64_t position;
   if (entry.vector) {
@@ -105,14 +105,14 @@ bool FileEntrySource::locate(const Entry& entry, Located* located) {
   return true;
 }
 
-Entry entry_of(const LogRecord& record, uint32_t index, uint32_t rank, uint32_t cell) {
+Entry entry_of(const LogRecord& record, uint32_t index, uint32_t seat, uint32_t cell) {
   const Vector range = record_vector(record);
   const bool vector = record.kind == static_cast<uint16_t>(RecordKind::vector);
   Entry entry{};
   entry.offset = static_cast<uint64_t>(range.offset);
   entry.end = static_cast<uint64_t>(range.end());
   entry.stamp_ns = record.stamp_ns;
-  entry.segment = segment_number(rank, cell);
+  entry.segment = segment_number(seat, cell);
   entry.where = vector ? index : record.data_position;
   entry.vector = vector;
   return entry;

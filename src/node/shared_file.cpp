@@ -14,8 +14,8 @@ constexpr int kPollsPerLook = 1000;
 
 bool SharedFile::all_drained() const {
   if (control->closing.load(std::memory_order_acquire) != 0) return false;
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    const RankCell& of_rank = control->cells[rank];
+  for (uint32_t seat = 0; seat < control->seats; seat++) {
+    const RankCell& of_rank = control->cells[seat];
     const uint64_t drained = of_rank.drained_records.load(std::memory_order_acquire);
     if (of_rank.appended.load(std::memory_order_acquire) != drained) return false;
   }
@@ -29,12 +29,12 @@ bool SharedFile::own_is_drained() const {
 
 uint64_t SharedFile::undrained_bytes() const {
   uint64_t bytes = 0;
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    const RankCell& of_rank = control->cells[rank];
+  for (uint32_t seat = 0; seat < control->seats; seat++) {
+    const RankCell& of_rank = control->cells[seat];
     for (uint32_t c = 0; c < of_rank.cells.load(std::memory_order_acquire); c++) {
       const SegmentCell& segment = of_rank.segments[c];
       if (segment.salt.load(std::memory_order_acquire) == 0) continue;
-      auto log = SegmentReader::open(job->map.map(rank, segment.slot.load(std::memory_order_relaxed)));
+      auto log = SegmentReader::open(job->map.map(seat, segment.slot.load(std::memory_order_relaxed)));
       if (!log.ok()) continue;
       const uint32_t end = segment.published.load(std::memory_order_acquire);
       for (uint32_t i = segment.drained.load(std::memory_order_acquire); i < end; i++)
@@ -45,8 +45,8 @@ uint64_t SharedFile::undrained_bytes() const {
 }
 
 bool SharedFile::looks_after_it() const {
-  for (uint32_t rank = 0; rank < job->member->options().rank; rank++) {
-    const RankCell& other = control->cells[rank];
+  for (uint32_t seat = 0; seat < job->member->seat(); seat++) {
+    const RankCell& other = control->cells[seat];
     if (other.attached.load(std::memory_order_relaxed) != 0 && !other.died()) return false;
   }
   return true;

@@ -57,8 +57,8 @@ Result<Layout> SharedFiles::shared_layout(const FileControl& control, const std:
 
 // Nobody who lives uses the file: what was cached may be old, as anybody may have written it since.
 static void take_over(FileControl& control) {
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    const RankCell& cell = control.cells[rank];
+  for (uint32_t seat = 0; seat < control.seats; seat++) {
+    const RankCell& cell = control.cells[seat];
     if (cell.attached.load(std::memory_order_acquire) != 0 && !cell.died()) return;
   }
   control.users.store(0, std::memory_order_relaxed);
@@ -104,6 +104,7 @@ static Status begin_ledger(Ledger& ledger, const FileIdentity& identity) {
 }
 
 Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool several_nodes, bool* first) {
+  const auto seats = static_cast<uint32_t>(member_.ranks_of_node().size());
   const std::string name = "file-" + file.key;
   const std::string ledger_name = "ledger-" + file.key;
   const std::string mark_name = "mark-" + file.key;
@@ -113,12 +114,12 @@ Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool several
   }
   auto region = control_of(file, name);
   *first = !region.ok();
-  if (*first) region = member_.medium().create(name, control_bytes(member_.options().ranks), false);
+  if (*first) region = member_.medium().create(name, control_bytes(seats), false);
   if (!region.ok()) return region.status();
   // A process that died while it made these, or while it left the file, has left some.
   auto ledger = Ledger::open(member_.medium(), ledger_name, false);
   if (*first && !ledger.ok())
-    ledger = Ledger::create(member_.medium(), ledger_name, size_t{member_.options().ranks} * kMaxSegments);
+    ledger = Ledger::create(member_.medium(), ledger_name, size_t{seats} * kMaxSegments);
   if (*first && ledger.ok())
     if (Status status = begin_ledger(*ledger, file.identity); !status.ok()) ledger = std::move(status);
   // But where the log is kept, a mark is of what nobody looks after any more.
@@ -154,13 +155,13 @@ Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool severa
     return layout.status();
   }
   if (first) {
-    init_control(control, member_.options().ranks, file.identity);
+    init_control(control, member_.ranks_of_node(), member_.options().ranks, file.identity);
     control->spans_nodes = several_nodes ? 1 : 0;
   }
   if ((control->spans_nodes != 0) != several_nodes) {
     return Status(Code::busy, "'" + file.path + "' is open by other ranks, too");
   }
-  PMIO_ASSERT(control->magic == kControlMagic && control->ranks == member_.options().ranks);
+  PMIO_ASSERT(control->magic == kControlMagic && control->seats == member_.ranks_of_node().size());
   control->users.fetch_add(1, std::memory_order_relaxed);
   control->holders.fetch_add(1, std::memory_order_relaxed);
   file.ledger = std::move(parts->ledger);
@@ -168,7 +169,7 @@ Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool severa
   file.layout = std::move(layout).value();
   file.control_region = std::move(parts->region);
   file.control = control;
-  file.cell = &control->cells[member_.options().rank];
+  file.cell = &control->cells[member_.seat()];
   file.cell->process.store(member_.process(), std::memory_order_relaxed);
   file.cell->attached.store(kAttached, std::memory_order_release);
   file.reported_errors = control->error_number.load(std::memory_order_relaxed);
@@ -176,12 +177,13 @@ Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool severa
 }
 
 bool SharedFiles::invalidate_drained(const FileControl& control) const {
-  for (uint32_t rank = 0; rank < control.ranks; rank++) {
-    for (const SegmentCell& cell : control.cells[rank].segments) {
+  for (uint32_t seat = 0; seat < control.seats; seat++) {
+    const RankCell& of_rank = control.cells[seat];
+    for (const SegmentCell& cell : of_rank.segments) {
       const uint64_t salt = cell.salt.load(std::memory_order_acquire);
       if (salt == 0) continue;
       auto region = member_.medium().open(
-          SegmentPool::segment_name(rank, cell.slot.load(std::memory_order_relaxed)), false);
+          SegmentPool::segment_name(of_rank.rank, cell.slot.load(std::memory_order_relaxed)), false);
       if (!region.ok() && region.status().system_errno() == ENOENT) continue;
       if (!region.ok()) return false;
       auto reader = SegmentReader::open({(*region)->data(), (*region)->size_bytes()});
@@ -293,7 +295,7 @@ bool dead_left_undrained(Medium& medium) {
     auto region = medium.open(name, true);
     if (!region.ok() || (*region)->size_bytes() < sizeof(FileControl)) return true;
     const auto& control = *reinterpret_cast<const FileControl*>((*region)->data());
-    return (*region)->size_bytes() < control_bytes(control.ranks) || has_undrained(control);
+    return (*region)->size_bytes() < control_bytes(control.seats) || has_undrained(control);
   });
 }
 
@@ -316,7 +318,7 @@ Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target,
   file.index = std::make_unique<FileIndex>(file.control, &job.map, std::move(places), &member_.counters());
   file.drainer = std::make_unique<Drainer>(
       Drainer::Parts{file.control, file.index.get(), &job.map, file.target.get(), &file.ledger, &file.mark,
-                     &member_.counters(), &job.lost_log, file.layout, file.identity, options.rank,
+                     &member_.counters(), &job.lost_log, file.layout, file.identity, member_.seat(),
                      member_.outlives_node() || several_nodes,
                      !member_.spans_nodes() && is_local(file.target->file_system()), options.say});
   return {};

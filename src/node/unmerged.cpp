@@ -19,8 +19,8 @@ constexpr uint64_t kMuchScanned = 4096;
 // unmerged records.
 template <class Visit>
 void for_each_unmerged(FileControl* control, const Visit& visit) {
-  for (uint32_t rank = 0; rank < control->ranks; rank++) {
-    RankCell& of_rank = control->cells[rank];
+  for (uint32_t seat = 0; seat < control->seats; seat++) {
+    RankCell& of_rank = control->cells[seat];
     if (of_rank.appended.load(std::memory_order_acquire) ==
         of_rank.merged_records.load(std::memory_order_acquire)) {
       continue;
@@ -31,7 +31,7 @@ void for_each_unmerged(FileControl* control, const Visit& visit) {
       if (cell.salt.load(std::memory_order_acquire) == 0) continue;
       const uint32_t merged = cell.merged.load(std::memory_order_acquire);
       const uint32_t published = cell.published.load(std::memory_order_acquire);
-      if (merged < published) visit(rank, c, cell, merged, published);
+      if (merged < published) visit(seat, c, cell, merged, published);
     }
   }
 }
@@ -76,8 +76,8 @@ bool FileIndex::merge_is_due() {
   return true;
 }
 
-uint64_t FileIndex::undrained_end(uint32_t rank, uint64_t enough) const {
-  const RankCell& of_rank = control_->cells[rank];
+uint64_t FileIndex::undrained_end(uint32_t seat, uint64_t enough) const {
+  const RankCell& of_rank = control_->cells[seat];
   if (of_rank.appended.load(std::memory_order_acquire) ==
       of_rank.drained_records.load(std::memory_order_acquire)) {
     return 0;
@@ -90,7 +90,7 @@ uint64_t FileIndex::undrained_end(uint32_t rank, uint64_t enough) const {
     const uint32_t drained = cell.drained.load(std::memory_order_acquire);
     const uint32_t published = cell.published.load(std::memory_order_acquire);
     if (drained >= published) continue;
-    const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
+    const auto bytes = map_->map(seat, cell.slot.load(std::memory_order_relaxed));
     uint64_t of_cell = 0;
     if (bytes.size() < (uint64_t{published} + 1) * sizeof(LogRecord)) {
       // It cannot be mapped. Nothing in it goes beyond this.
@@ -110,18 +110,18 @@ uint64_t FileIndex::undrained_end(uint32_t rank, uint64_t enough) const {
 Status FileIndex::scan_unmerged(uint64_t a, uint64_t b, std::vector<Entry>* found) {
   if (unmerged() == 0) return {};
   Status status;
-  unmerged_hints_.resize(size_t{control_->ranks} * kMaxSegments);
+  unmerged_hints_.resize(size_t{control_->seats} * kMaxSegments);
   for_each_unmerged(
-      control_, [&](uint32_t rank, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
+      control_, [&](uint32_t seat, uint32_t c, const SegmentCell& cell, uint32_t from, uint32_t to) {
         // Loaded behind the count: of all records below it.
         if (cell.begin.load(std::memory_order_relaxed) >= b || cell.end.load(std::memory_order_relaxed) <= a)
           return;
-        const auto bytes = map_->map(rank, cell.slot.load(std::memory_order_relaxed));
-        if (bytes.empty() && from < to) status = cannot_map(rank);
+        const auto bytes = map_->map(seat, cell.slot.load(std::memory_order_relaxed));
+        if (bytes.empty() && from < to) status = map_->cannot_map(seat);
         if (bytes.size() < (uint64_t{to} + 1) * sizeof(LogRecord)) return;
         const Records records(bytes);
         const auto take = [&](uint32_t i) {
-          const Entry entry = entry_of(records[i], i, rank, c);
+          const Entry entry = entry_of(records[i], i, seat, c);
           if (entry.offset < b && entry.end > a) found->push_back(entry);
         };
         // `to` was read before, with acquire: the flag tells of all records below it.
@@ -129,7 +129,7 @@ Status FileIndex::scan_unmerged(uint64_t a, uint64_t b, std::vector<Entry>* foun
           for (uint32_t i = from; i < to; i++) take(i);
           return;
         }
-        uint32_t& hint = unmerged_hints_[size_t{rank} * kMaxSegments + c];
+        uint32_t& hint = unmerged_hints_[size_t{seat} * kMaxSegments + c];
         uint32_t i = records.first_beyond(a, from, to, hint);
         for (; i < to && records[i].file_offset < b; i++) take(i);
         hint = i;

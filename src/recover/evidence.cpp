@@ -10,27 +10,29 @@ namespace pmio {
 std::optional<ControlEvidence> ControlEvidence::read(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(FileControl)) return {};
   const auto& control = *reinterpret_cast<const FileControl*>(bytes.data());
-  const uint32_t ranks = control.ranks;
-  if (control.magic != kControlMagic || bytes.size() != control_bytes(ranks)) return {};
+  const uint32_t seats = control.seats;
+  if (control.magic != kControlMagic || bytes.size() != control_bytes(seats)) return {};
   if (control.boot == BootId{} || control.boot != this_boot()) return {};
   ControlEvidence evidence;
   const uint64_t updates = control.ledger_updates.load(std::memory_order_relaxed);
   if (control.ledger_updates_inverted.load(std::memory_order_relaxed) == ~updates)
     evidence.ledger_updates = updates;
   evidence.closing = control.closing.load(std::memory_order_relaxed) != 0;
-  for (uint32_t rank = 0; rank < ranks; rank++) {
-    if (control.cells[rank].attached.load(std::memory_order_acquire) == kAttached) evidence.is_open = true;
-    for (const OpenCell& open : control.cells[rank].opens) {
+  for (uint32_t seat = 0; seat < seats; seat++) {
+    const RankCell& of_rank = control.cells[seat];
+    const uint32_t rank = of_rank.rank;
+    if (of_rank.attached.load(std::memory_order_acquire) == kAttached) evidence.is_open = true;
+    for (const OpenCell& open : of_rank.opens) {
       const uint32_t size = open.ranks.load(std::memory_order_acquire);
       const uint32_t place = open.rank.load(std::memory_order_relaxed);
-      if (size == 0 || size > ranks || place >= size) continue;
+      if (size == 0 || size > control.job_ranks || place >= size) continue;
       const uint64_t progress = open.progress.load(std::memory_order_relaxed);
       const uint64_t straight = open.straight.load(std::memory_order_relaxed);
       evidence.opens.push_back({rank, open.number.load(std::memory_order_relaxed), size, place,
                                 progress_calls(progress), progress_later(progress), progress_calls(straight),
                                 progress_later(straight)});
     }
-    for (const SegmentCell& cell : control.cells[rank].segments) {
+    for (const SegmentCell& cell : of_rank.segments) {
       const uint64_t salt = cell.salt.load(std::memory_order_relaxed);
       if (salt == 0) continue;
       evidence.cells.push_back({rank, cell.slot.load(std::memory_order_relaxed), salt,

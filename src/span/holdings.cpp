@@ -35,9 +35,9 @@ Result<Spanning::Holdings> Spanning::holdings(uint64_t calls, const Interval& by
 
 Result<Spanning::Holdings> Spanning::holdings_in_log(uint64_t calls, const Interval& bytes) {
   ToldHoldings::State state;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    state.appended += file_.control->cells[rank].appended.load(std::memory_order_acquire);
-    state.drained += file_.control->cells[rank].drained_records.load(std::memory_order_acquire);
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    state.appended += file_.control->cells[seat].appended.load(std::memory_order_acquire);
+    state.drained += file_.control->cells[seat].drained_records.load(std::memory_order_acquire);
   }
   if (const auto* known = told_.find(state, calls, bytes)) return Holdings(*known);
   std::vector<Entry> found;

@@ -59,8 +59,8 @@ bool has_fewer_windows(const Vector& range, uint64_t most) {
 }  // namespace
 
 Status Spanning::await_announced() const {
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    const std::atomic<uint32_t>& logging = file_.control->cells[rank].logging;
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    const std::atomic<uint32_t>& logging = file_.control->cells[seat].logging;
     const uint32_t then = logging.load(std::memory_order_seq_cst);
     if (then % 2 == 0) continue;
     PMIO_TRY(file_.await_rank([&] { return logging.load(std::memory_order_seq_cst) != then; }));

@@ -131,8 +131,9 @@ Status NodeRound::pieces(uint64_t window, std::vector<Piece>* found) {
   FileEntrySource source(file.control, &file.job->map);
   for (const Entry& entry : entries) {
     EntrySource::Located located;
-    if (!source.locate(entry, &located)) return cannot_map(segment_rank(entry.segment));
-    add_pieces(located, entry.stamp_ns, segment_rank(entry.segment), bytes, found);
+    const uint32_t seat = segment_seat(entry.segment);
+    if (!source.locate(entry, &located)) return file.job->map.cannot_map(seat);
+    add_pieces(located, entry.stamp_ns, file.control->cells[seat].rank, bytes, found);
   }
   return {};
 }

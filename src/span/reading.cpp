@@ -18,8 +18,8 @@ uint64_t Spanning::changes_seen() const {
 }
 
 Status Spanning::await_older_reads(uint64_t changes) const {
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    const std::atomic<uint64_t>& reading = file_.control->cells[rank].reading;
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    const std::atomic<uint64_t>& reading = file_.control->cells[seat].reading;
     PMIO_TRY(file_.await_rank([&] { return reading.load(std::memory_order_seq_cst) - 1 >= changes; }));
   }
   return {};

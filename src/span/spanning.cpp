@@ -29,8 +29,8 @@ Status Spanning::note_nodes() { return file_.job->shared_files.note_nodes(file_,
 
 uint64_t Spanning::last_call() const {
   uint64_t last = std::max(file_.cell->begun.load(std::memory_order_relaxed), stamp_calls(horizon()));
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++)
-    last = std::max(last, file_.control->cells[rank].completed.load(std::memory_order_acquire));
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++)
+    last = std::max(last, file_.control->cells[seat].completed.load(std::memory_order_acquire));
   return last;
 }
 
@@ -106,8 +106,8 @@ void Spanning::end_call() {
 
 uint64_t Spanning::calls_finished_here() const {
   uint64_t finished = UINT64_MAX;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    const RankCell& cell = file_.control->cells[rank];
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    const RankCell& cell = file_.control->cells[seat];
     if (cell.attached.load(std::memory_order_acquire) != 0)
       finished = std::min(finished, cell.completed.load(std::memory_order_acquire));
   }
@@ -116,8 +116,8 @@ uint64_t Spanning::calls_finished_here() const {
 
 uint64_t Spanning::calls_begun_here() const {
   uint64_t begun = 0;
-  for (uint32_t rank = 0; rank < file_.control->ranks; rank++) {
-    const RankCell& cell = file_.control->cells[rank];
+  for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
+    const RankCell& cell = file_.control->cells[seat];
     if (cell.attached.load(std::memory_order_acquire) != 0)
       begun = std::max(begun, cell.begun.load(std::memory_order_seq_cst));
   }

@@ -238,7 +238,7 @@ TEST_F(DamageTest, AControlBlockOfAnythingChangesNothing) {
     crash(kDeath, kWrites);
     Bytes& bytes = file_with_prefix("file-");
     for (int k = 0; k < 200; k++) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
-    if (i % 2 == 0) reinterpret_cast<FileControl*>(bytes.data())->ranks = static_cast<uint32_t>(random());
+    if (i % 2 == 0) reinterpret_cast<FileControl*>(bytes.data())->seats = static_cast<uint32_t>(random());
     recover_image();
     EXPECT_EQ(read_bytes(target_).size(), 500u);
   }

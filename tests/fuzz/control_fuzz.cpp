@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
     auto* control = reinterpret_cast<pmio::FileControl*>(words.data());
     control->magic = pmio::kControlMagic;
     control->boot = pmio::this_boot();
-    control->ranks = 1 + input[0] % 3;
+    control->seats = 1 + input[0] % 3;
   }
   const auto all = std::as_bytes(std::span(words)).first(bytes);
   const auto evidence = pmio::ControlEvidence::read(all);

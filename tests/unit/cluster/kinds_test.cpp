@@ -1,4 +1,5 @@
 // A file that all nodes' ranks have open, and one that ranks of a node have open alone: never both at once.
+#include "node/control.h"
 #include "nodes_fixture.h"
 
 namespace pmio::test {
@@ -75,6 +76,14 @@ TEST_F(ClusterKindsTest, MayChangeFromOpenToOpen) {
     drain_all();
     close_all();
     EXPECT_EQ(contents(path_), oracle_.bytes);
+  }
+}
+
+TEST_F(ClusterKindsTest, TakesRoomForTheRanksOfItsNodeAlone) {
+  for (const uint32_t rank : {0U, kRanks - 1}) {
+    const std::string control =
+        members_[rank].job->directory() + "/file-" + file_key(members_[rank].file->identity());
+    EXPECT_EQ(std::filesystem::file_size(control), control_bytes(kRanksOfNode));
   }
 }
 

@@ -58,6 +58,7 @@ class ClusterTest : public testing::Test {
     options.rank = rank;
     options.ranks = kRanks;
     options.ranks_here = kRanksOfNode;
+    options.of_node = ranks_of(node);
     options.capacity_bytes = log_bytes_;
     options.background = background_;
     options.threads_at_once = threads_at_once_;

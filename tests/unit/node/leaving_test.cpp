@@ -136,6 +136,7 @@ TEST(Leaving, ACutOfAnEarlierOpenTakesNothingFromLaterCalls) {
       options.rank = node;
       options.ranks = 2;
       options.ranks_here = 1;
+      options.of_node = {node};
       options.capacity_bytes = kLog;
       options.background = false;
       auto job = std::move(Job::join(options)).value();

@@ -1,5 +1,7 @@
 // Reads that do not go through the merged index or a window of the file: ascending records are searched where
 // they lie, vectors are copied whole where they are read as they were written.
+#include <array>
+
 #include "job/pool.h"
 #include "node/index.h"
 #include "support/node_fixture.h"
@@ -240,8 +242,8 @@ TEST(NodeRead, WhatARecordHasBecomeDoesNoHarm) {
   void* at = memory.get();
   size_t room = control_bytes(1) + alignof(FileControl);
   auto* control = static_cast<FileControl*>(std::align(alignof(FileControl), control_bytes(1), at, room));
-  init_control(control, 1);
-  SegmentMap map(**medium, 1);
+  init_control(control, std::array{0U}, 1);
+  SegmentMap map(**medium, std::array{0U});
   Entry entry{};
   entry.end = 100;
   entry.where = 3;
