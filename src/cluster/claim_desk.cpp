@@ -8,7 +8,7 @@
 namespace pmio {
 
 // A rank waits for its open meanwhile, as often as that fails: once.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kClaimPatience{10};
 constexpr size_t kMostContested = 1 << 16;
 constexpr uint64_t kMostUndecided = 4096;
 
@@ -50,7 +50,7 @@ void ClaimDesk::handle(uint32_t kind, std::span<const std::byte> payload, PeerRe
 void ClaimDesk::connect(const PeerAddress& coordinator, uint32_t nodes) {
   coordinator_ = coordinator;
   if (nodes <= kMostConnected)
-    to_coordinator_ = std::make_unique<PeerConnection>(coordinator, token_, node_, kPatience);
+    to_coordinator_ = std::make_unique<PeerConnection>(coordinator, token_, node_, kClaimPatience);
 }
 
 Result<bool> ClaimDesk::answer(ClaimRequest kind, MessageReader body) {
@@ -76,7 +76,7 @@ Result<bool> read_claim_answer(const Result<std::vector<std::byte>>& said) {
 
 Result<std::vector<std::byte>> ClaimDesk::call(const PeerAddress& leader, ClaimRequest kind,
                                                const MessageWriter& message) const {
-  PeerConnection connection(leader, token_, node_, kPatience);
+  PeerConnection connection(leader, token_, node_, kClaimPatience);
   return connection.call(static_cast<uint32_t>(kind), message.bytes());
 }
 
@@ -160,9 +160,10 @@ void ClaimDesk::release_closed() {
   {
     const LockGuard lock(mutex_);
     if (mine_.size() < sweep_at_) return;
+    const uint64_t claims = claims_;
     std::erase_if(mine_, [&](const auto& each) {
       const Mine& mine = each.second;
-      if (mine.undecided && mine.claims + kMostUndecided > claims_) return false;
+      if (mine.undecided && mine.claims + kMostUndecided > claims) return false;
       if (files_.is_open(mine.file)) return false;
       closed.push_back(each.first);
       return true;

@@ -145,7 +145,7 @@ Status File::sync() {
 
 Status File::contest() {
   parts_->contest.declare();
-  const Status status = sync();
+  Status status = sync();
   parts_->reach->note_truncation();
   return status;
 }

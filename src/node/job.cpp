@@ -68,7 +68,7 @@ void Job::Impl::shrink_log() {
 Job::Job(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
-  if (std::max(options.ranks_here, options.ranks_here == 0 ? options.ranks : 0) > kMaxSeats)
+  if ((options.ranks_here != 0 ? options.ranks_here : options.ranks) > kMaxSeats)
     return Status(Code::unsupported, "more ranks on a node than pmio can number");
   auto member = Membership::join(options, dead_left_undrained);
   if (!member.ok()) return member.status();
