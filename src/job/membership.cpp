@@ -84,7 +84,7 @@ Status Membership::enter_directory() {
 
 Status Membership::choose_capacity() {
   const std::vector<MemoryLimit> limits = medium_->limits();
-  const uint32_t ranks_here = options_.ranks_here != 0 ? options_.ranks_here : options_.ranks;
+  const auto ranks_here = static_cast<uint32_t>(of_node_.size());
   if (options_.capacity_bytes != 0) {
     options_.capacity_bytes = bounded_capacity(options_.capacity_bytes, ranks_here, limits);
     return {};
@@ -181,9 +181,7 @@ bool Membership::names_are_gone() const {
 
 void Membership::note_seen() const { static_cast<void>(pmio::note_seen(alive_fd_)); }
 
-bool Membership::spans_nodes() const {
-  return options_.ranks_here != 0 && options_.ranks_here < options_.ranks;
-}
+bool Membership::spans_nodes() const { return of_node_.size() < options_.ranks; }
 
 bool Membership::outlives_node() const {
   return medium_->kind() == MediumKind::dax ||

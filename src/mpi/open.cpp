@@ -10,6 +10,7 @@
 #include "base/device_memory.h"
 #include "mpi/calls.h"
 #include "mpi/errors.h"
+#include "mpi/group_files.h"
 #include "mpi/info.h"
 #include "mpi/names.h"
 #include "mpi/next_functions.h"

@@ -124,6 +124,7 @@ class Process {
   void number_node(MPI_Comm node);
   void start_claims(const std::string& interface, MPI_Comm node);
   NodeFiles node_files();
+  Job* job_of_node();
   bool surrender(const FileIdentity& identity, const std::string& path);
   void share_identity(const std::string& interface, MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);

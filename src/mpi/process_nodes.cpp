@@ -73,10 +73,9 @@ void Process::start_claims(const std::string& interface, MPI_Comm node) {
 
 NodeFiles Process::node_files() {
   NodeFiles files;
-  // A rank that may log a file has joined the job. If this one cannot, it does not know what that rank does.
   files.is_open = [this](const FileIdentity& identity) {
-    const Result<Job*> job = this->job(site_hints(false));
-    return !job.ok() || job.value()->is_open(identity);
+    Job* const job = job_of_node();
+    return job == nullptr || job->is_open(identity);
   };
   files.surrender = [this](const FileIdentity& identity, const std::string& path) {
     return surrender(identity, path);
@@ -84,11 +83,19 @@ NodeFiles Process::node_files() {
   return files;
 }
 
-bool Process::surrender(const FileIdentity& identity, const std::string& path) {
+// A rank that may log a file has joined the job. Null: this one cannot, and does not know what that rank
+// does.
+Job* Process::job_of_node() {
+  if (Job* const known = joined()) return known;
   const Result<Job*> job = this->job(site_hints(false));
-  if (!job.ok()) return true;
-  if (!job.value()->is_open(identity)) return false;
-  const Result<std::shared_ptr<File>> file = job.value()->find(identity, path);
+  return job.ok() ? job.value() : nullptr;
+}
+
+bool Process::surrender(const FileIdentity& identity, const std::string& path) {
+  Job* const job = job_of_node();
+  if (job == nullptr) return true;
+  if (!job->is_open(identity)) return false;
+  const Result<std::shared_ptr<File>> file = job->find(identity, path);
   Status status = file.status();
   if (file.ok() && file.value()) status = file.value()->contest();
   if (!status.ok()) complain_once(status.message());

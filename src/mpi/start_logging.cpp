@@ -1,18 +1,15 @@
 // Whether a handle logs, or goes straight to the file: all ranks of its open agree on it.
 #include "mpi/start_logging.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <atomic>
 #include <cerrno>
 #include <new>
 #include <optional>
 #include <utility>
 
-#include "base/file_descriptor.h"
 #include "base/file_system.h"
 #include "mpi/errors.h"
+#include "mpi/group_files.h"
 #include "mpi/names.h"
 #include "mpi/process.h"
 #include "mpi/start_straight.h"
@@ -22,23 +19,6 @@
 
 namespace pmio {
 namespace {
-
-// Whether a file may be logged by ranks on several nodes, as this one sees it. device: the file's, or 0. say:
-// why not, where the user has asked for it or would expect it.
-bool seen_by_other_nodes(const std::string& path, uint64_t device, bool say) {
-  static std::atomic<uint64_t> last{0};  // device of the last one that may; 0: of none
-  if (device != 0 && last.load(std::memory_order_relaxed) == device) return true;
-  const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat facts {};
-  if (!file.ok() || fstat(file.get(), &facts) != 0) return false;
-  if (!Process::instance().on_any_file_system() && !shows_other_nodes(file_system_of(file.get())))
-    return false;
-  const std::optional<Mount> mount = mount_of(file.get());
-  const Status locks = mount ? locks_hold_on_all_nodes(*mount) : Status();
-  if (!locks.ok() && say) complain_once(locks.message() + "; the program runs on without the log");
-  if (locks.ok()) last.store(facts.st_dev, std::memory_order_relaxed);
-  return locks.ok();
-}
 
 // Whether a file of one node may be logged where nobody has asked for it.
 bool suits_automatic(const std::string& path, const std::optional<FileIdentity>& identity) {
@@ -99,9 +79,6 @@ bool can_span_nodes(const Handle& handle, File& file) {
   return !handed_on(file.identity());
 }
 
-constexpr char kOpenElsewhere[] = "opened by other nodes' ranks, too";
-constexpr char kUnreachable[] = "the nodes do not reach each other";
-
 // invalid: not a regular file. access: writable but not readable, say. Nobody needs to hear of these.
 Attempt cannot_open(const Status& status) {
   if (status.code() == Code::busy) return cannot(kOpenElsewhere);
@@ -115,19 +92,6 @@ struct Means {
   Cluster* cluster = nullptr;  // all ranks have opened it
   Claims* claims = nullptr;    // ranks of this node have
 };
-
-// One rank of the open asks. All of them have the file open by then, or will be refused likewise.
-Status claim(const Handle& handle, Claims& claims, const File& file, bool* granted) {
-  if (handle.rank != 0) return {};
-  const Result<bool> said = claims.to_log(file.identity(), handle.path);
-  if (!said.ok())
-    return Status(said.status().code(),
-                  "the nodes of the job cannot talk to each other: " + said.status().message() +
-                      "; name an interface that they can use in PMIO_INTERFACE",
-                  said.status().system_errno());
-  *granted = said.value();
-  return {};
-}
 
 Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
   Cluster* const cluster = means.cluster;
@@ -148,7 +112,7 @@ Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
     return cannot(handle.can_write() ? "open without the log, or by threads at once" : "only read");
   if (means.claims != nullptr) {
     bool granted = true;
-    Status claimed = claim(handle, *means.claims, *file, &granted);
+    Status claimed = claim_to_log(handle, *means.claims, *file, &granted);
     if (!claimed.ok()) return cannot(kUnreachable, std::move(claimed));
     if (!granted) return cannot(kOpenElsewhere);
   }
@@ -388,26 +352,6 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   handle.file = mine.file.keep();
   begin_logging(handle, all);
   if (mine.straight) begin_buffering(handle, ranks);
-}
-
-void claim_undecided(Handle& handle) {
-  Claims* const claims = Process::instance().claims();
-  if (claims == nullptr || !handle.identity) return;
-  if (!seen_by_other_nodes(handle.path, handle.identity->device, false)) return;
-  const Result<bool> granted = claims->to_log_perhaps(*handle.identity, handle.path);
-  if (!granted.ok()) handle.against = kUnreachable;
-  if (granted.ok() && !granted.value()) handle.against = kOpenElsewhere;
-}
-
-void go_without_log(Handle& handle, Opening& ranks, const std::string& path) {
-  Claims* const claims = Process::instance().claims();
-  if (claims == nullptr) return;
-  const std::optional<FileIdentity> identity = handle.rank == 0 ? identity_at(path) : std::nullopt;
-  // If the nodes do not reach each other, what MPI promises holds all the same (decision 38).
-  if (identity && seen_by_other_nodes(path, identity->device, false))
-    (void)claims->to_go_without(*identity, path);
-  // Nobody relies on it before.
-  if (ranks.ranks() > 1 && ranks.in_one_world()) (void)ranks.on_all_ranks(true);
 }
 
 }  // namespace pmio

@@ -12,14 +12,6 @@ namespace pmio {
 // others cannot know of it, and no handle logs if one of them is missing.
 void start_logging(Handle& handle, Opening& ranks, bool opened);
 
-// Collective likewise, in a job on several nodes: this handle does not log, or will not. On return nobody
-// else logs the file who is on one node of several; what was logged is in the file.
-void go_without_log(Handle& handle, Opening& ranks, const std::string& path);
-
-// Of a handle of one rank that may log later: as above, if other nodes' ranks have the file open, and then it
-// will not.
-void claim_undecided(Handle& handle);
-
 // Whether the close of a file whose ranks are all on this node need not wait, as far as this rank has a say.
 bool closes_in_background(const Handle& handle);
 

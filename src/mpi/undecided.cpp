@@ -9,6 +9,7 @@
 #include "base/device_memory.h"
 #include "medium/default_directory.h"
 #include "mpi/errors.h"
+#include "mpi/group_files.h"
 #include "mpi/library_engine.h"
 #include "mpi/memory.h"
 #include "mpi/names.h"

@@ -58,9 +58,8 @@ void Spanning::end_reading_target() { file_.cell->reading.store(0, std::memory_o
 // index_mutex is held. Of an earlier control block of the file there may be another one.
 Result<std::unique_ptr<Region>> Spanning::make_shared_reads(uint64_t number) {
   Medium& memory = file_.job->member->scratch();
-  const JobOptions& options = file_.job->member->options();
   if (memory.kind() != MediumKind::tmpfs) return Status(Code::unsupported, "there is no memory to share");
-  const uint32_t ranks = options.ranks_here != 0 ? options.ranks_here : options.ranks;
+  const auto ranks = static_cast<uint32_t>(file_.job->member->ranks_of_node().size());
   const uint32_t stretches = std::clamp(2 * ranks, kFewestStretches, kMostStretches);
   (void)memory.remove(SharedFiles::reads_name(file_));
   auto made = memory.create(SharedFiles::reads_name(file_), SharedReads::memory_bytes(stretches), false);
