@@ -7,20 +7,26 @@ from pmiolab import process_table
 
 
 class Group:
-    """One below `parent`; remove() it at the end. Names of limits are those of version 2, numbers are bytes."""
+    """One below `parent`; remove() it at the end. Limits have the names and the meaning of version 2, in bytes."""
 
-    V1 = {"memory.max": "memory.limit_in_bytes", "memory.swap": "memory.memsw.limit_in_bytes"}
+    V1 = {"memory.max": "memory.limit_in_bytes", "memory.swap.max": "memory.memsw.limit_in_bytes"}
 
     def __init__(self, parent: Path, name: str) -> None:
         self.path = parent / name
         self.path.mkdir()
         self.is_v1 = (self.path / "memory.limit_in_bytes").exists()
 
+    def _file(self, key: str) -> Path:
+        return self.path / (self.V1.get(key, key) if self.is_v1 else key)
+
     def has(self, key: str) -> bool:
-        return (self.path / (self.V1.get(key, key) if self.is_v1 else key)).exists()
+        return self._file(key).exists()
 
     def set(self, key: str, number: int) -> None:
-        (self.path / (self.V1.get(key, key) if self.is_v1 else key)).write_text(str(number))
+        """memory.max goes before memory.swap.max, as version 1 limits both together."""
+        if self.is_v1 and key == "memory.swap.max":
+            number += int(self._file("memory.max").read_text())
+        self._file(key).write_text(str(number))
 
     def kills(self) -> int:
         """Processes that the kernel has killed in it for want of memory."""
