@@ -5,9 +5,9 @@ its file is right.
   limits.py --mpi mpich-5.0.2            one case of each kind of limit, about half a minute
   limits.py --matrix                     memory limits x ranks x sizes of writes instead, some minutes
   limits.py --table                      with a table of the outcomes and the commands
+  limits.py --emulated                   in an emulated machine (testbed/emulated): version 2, and swap; 15 minutes
 
-Makes memory cgroups of version 1 or 2, which needs root; exits with 77 if it may not. On a machine with version 1,
-or without swap: testbed/emulated tests/limits.py ...
+Makes memory cgroups of version 1 or 2, which needs root; exits with 77 if it may not.
 """
 
 import os
@@ -76,6 +76,9 @@ MATRIX = [
     for memory in (0, limit // 2)
     if kib > 4 or limit < 1024
 ]
+
+
+EMULATED = str(places.ROOT / "testbed/emulated")
 
 
 class Limits(checks.Checks):
@@ -170,8 +173,14 @@ def main():
     parser = command_line.parser(__doc__)
     parser.add_argument("--matrix", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--emulated", action="store_true")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     options = parser.parse_args()
+    if options.emulated:
+        if not (places.ROOT / ".deps/emulated/version").exists():
+            checks.skip("testbed/setup-emulated has not been run")
+        rest = [word for word in sys.argv if word != "--emulated"]
+        os.execv(EMULATED, [EMULATED, sys.executable, *rest])
     mpi = mpi_libraries.choose(options.build, options.mpi)
     parent = own_group()
     if os.geteuid() != 0 or parent is None or not os.access(parent, os.W_OK):
