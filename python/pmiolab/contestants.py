@@ -40,9 +40,12 @@ GRID_MODES = {
 }
 GRID_PLAIN = {
     "mpich": {"disable": ["--hint", "romio_cb_write=disable", "--hint", "romio_cb_read=disable"]},
-    "openmpi": {"romio": []},
+    "openmpi": {"romio": [], "vulcan": [], "dynamic": [], "dynamic_gen2": []},
 }
-PLAIN_SETTINGS = {"romio": {"OMPI_MCA_io": "romio341"}}  # Open MPI's own ROMIO instead of OMPIO
+# Open MPI's own ROMIO instead of OMPIO, and OMPIO with one of its collective engines, which it would else choose itself.
+PLAIN_SETTINGS = {"romio": {"OMPI_MCA_io": "romio341"}} | {
+    engine: {"OMPI_MCA_fcoll": engine} for engine in ("vulcan", "dynamic", "dynamic_gen2")
+}
 # What the machine can do at best: no MPI-IO.
 LIMITS = {"memcpy": ["--copy"], "checked copy": ["--checked", "--copy"]}
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14

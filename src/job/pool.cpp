@@ -13,7 +13,7 @@
 namespace pmio {
 
 constexpr size_t kLargestSegment = 64 << 20;
-constexpr size_t kFirstSegment = 1 << 20;
+constexpr size_t kFirstSegment = kMinSegmentBytes;  // to make and to free more takes longer than a small file
 constexpr size_t kSegmentUnit = 64 << 10;
 constexpr uint64_t kLittleShare = 32;       // of the capacity: one part of so many
 constexpr uint64_t kFewestOfHugePages = 8;  // segments; a log that holds fewer of them has small pages
