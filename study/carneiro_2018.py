@@ -11,6 +11,7 @@ import claims
 import compare
 import two_phase
 from pmiolab import contestants, figures, mpi_jobs, mpi_libraries, places, quiet
+from shown import head, line, listed, plain
 
 RANKS = 2
 SMALL, LARGE = (1024, 1312), (58864, 65536)
@@ -174,9 +175,8 @@ class Study:
         only_ompio = all(factor < DIFFER for name, factor in factors.items() if not name.endswith("OMPIO"))
         return claims.held("IV-B", "The misaligned access only presented a large negative impact on versions 2.0 and 2.1 of "
                            "OpenMPI with OMPIO, using the MPI-IO API and large request sizes", only_ompio,
-                           "58,864 against 65,536 bytes, time per byte: " +
-                           ", ".join(f"{name} {factor:.2f}" for name, factor in factors.items()) +
-                           f"; the worst is {worst}. The file system here has no stripes")  # fmt: skip
+                           f"58,864 against 65,536 bytes, time per byte: {listed(factors, '{:.2f}')}; the worst is "
+                           f"{worst}. The file system here has no stripes")  # fmt: skip
 
     def by_api(self, rows):
         slower, confirmed, cases = 0, 0, 0
@@ -217,8 +217,7 @@ class Study:
 
     def table(self, rows):
         """Markdown: MB/s of all ranks, medians."""
-        lines = ["| MPI | " + " | ".join(f"{op} {size}" for op in OPERATIONS for size in SEGMENTS) + " |",
-                 "|---|" + "---|" * 8]  # fmt: skip
+        lines = head("MPI", *(f"{operation} {size}" for operation in OPERATIONS for size in SEGMENTS))
         for api, name, pmio in itertools.product(APIS, self.implementations, (False, True)):
             cells = []
             for operation, size in itertools.product(OPERATIONS, SEGMENTS):
@@ -227,7 +226,7 @@ class Study:
                 cells.append(f"{amounts[0] / median(seconds) / 1e6:,.0f}" if seconds else "–")
             if any(cell != "–" for cell in cells):
                 who = f"{name.removesuffix(' OMPIO')} with pmio" if pmio else name
-                lines.append(f"| {api}, {who} | " + " | ".join(cells) + " |")
+                lines.append(line(f"{api}, {who}", *cells))
         return lines
 
     def draw(self, rows, pyplot):
@@ -251,9 +250,7 @@ class Study:
             axes.set_xticks(range(len(SEGMENTS)), [f"{size:,} B" for size in SEGMENTS])
             axes.set_title(f"{operation}, {api}", loc="left", fontsize=10)
             axes.set_ylabel("MB/s, all ranks")
-            axes.grid(axis="y", color="#dddddd", linewidth=0.5)
-            axes.set_axisbelow(True)
-            axes.spines[["top", "right"]].set_visible(False)
+            plain(axes)
         handles, labels = panels.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, ncols=4, fontsize=8, frameon=False, loc="outside upper center")
         return figure

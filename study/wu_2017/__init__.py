@@ -1,0 +1,31 @@
+"""Wu et al., "Early Evaluation of Intel Optane Non-Volatile Memory with HPC I/O Workloads" (2017).
+
+Does MPI-IO cost more on a fast device than on a slow one, and does collective I/O still pay? Table II and figures 2 to
+8, but 7, on emulated devices. Written bytes pass the page cache ("through"), as in the paper those of NFS do at the
+latest when a file is closed. A part is also measured with bytes that may stay there ("back").
+"""
+
+from . import judging, measuring, showing, workload
+from .results import Results
+
+
+class Study:
+    title = "Wu et al. 2017: MPI-IO on Optane and on a hard disk"
+
+    def __init__(self, options):
+        self.measuring = measuring.Measuring(options)
+
+    def cells(self):
+        return workload.cells()
+
+    def measure(self, cell):
+        return self.measuring.measure(cell)
+
+    def claims(self, rows):
+        return judging.claims_of(Results(rows))
+
+    def table(self, rows):
+        return showing.table(Results(rows))
+
+    def draw(self, rows, pyplot):
+        return showing.draw(Results(rows), pyplot)

@@ -1,0 +1,70 @@
+"""One run of each cell, on an emulated device, and what it tells."""
+
+import devices
+import posix_io
+from pmiolab import contestants, mpi_jobs, mpi_libraries, places
+
+from .workload import (
+    BLOCK_BYTES,
+    BLOCK_CALLS,
+    CLIENT_CALLS,
+    DEVICE_MIB,
+    DEVICES,
+    IOR_BYTES,
+    MPI,
+    POSIX,
+    STRIPE,
+    STRIPE_CALLS,
+    TRANSFER,
+    VARIABLES,
+    WAYS,
+)
+
+
+class Measuring:
+    def __init__(self, options):
+        self.options = options
+
+    def calls(self, cell):
+        """Of each rank."""
+        wanted = {"checkpoint": VARIABLES, "clients": CLIENT_CALLS, "stripes": STRIPE_CALLS,
+                  "methods": IOR_BYTES // TRANSFER // cell["tasks"],
+                  "blocks": min(BLOCK_CALLS[cell["cache"]], BLOCK_BYTES // cell["block"])}  # fmt: skip
+        return max(2, round(wanted[cell["question"]] * self.options.scale))
+
+    def block(self, cell):
+        """A checkpoint has always nine variables; smaller ones if scaled down."""
+        if cell["question"] != "checkpoint":
+            return cell["block"]
+        return max(8, round(cell["block"] * self.options.scale) // 8 * 8)
+
+    def measure(self, cell):
+        """Not repeated if others use the machine: the kernel's threads, who do the device's work, count as others."""
+        profile = devices.PROFILES[DEVICES[cell["device"]]]
+        with devices.mounted(profile, DEVICE_MIB, self.options.work) as device:
+            if cell["question"] == "device":
+                return devices.checked(device)
+            if cell["cache"] == "through":
+                devices.run("chattr", "+S", device)  # its files get that too: a write returns when the device has it
+            calls = VARIABLES if cell["question"] == "checkpoint" else self.calls(cell)
+            amount = self.block(cell) * calls
+            contestants.touch_memory(contestants.COPIES * cell["tasks"] * amount)
+            if cell["way"] == POSIX:
+                told = posix_io.measure([device / "target"] * cell["tasks"], TRANSFER, amount // TRANSFER,
+                                        self.options.timeout, dealt=True)  # fmt: skip
+                seconds = told["open_s"] + told["write_s"] + told["close_s"]
+                return {"seconds": seconds, "bytes": amount * cell["tasks"]}
+            return self.by_mpi(cell, amount, device / "target")
+
+    def by_mpi(self, cell, amount, target):
+        mpi = mpi_libraries.choose(self.options.build, MPI)
+        words = [places.benchmark(self.options.build, "mpiio", mpi), "--file", target, "--block", self.block(cell)]
+        words += ["--bytes", amount, *WAYS[cell["way"]]]
+        words += ["--hint", f"striping_unit={STRIPE}"] if cell["question"] == "stripes" else []
+        with places.temporary("study", "/dev/shm") as logs:
+            more = {"settings": {"PMIO_DIR": logs}, "preload": [mpi.runtime]} if cell["pmio"] else {}
+            if cell["pmio"] and cell["way"] == "two-phase":
+                more["settings"]["PMIO_MODE"] = "twophase"
+            more["timeout"] = self.options.timeout
+            [told] = mpi_jobs.measure(mpi, cell["tasks"], words, name=words[0].name, **more)
+        return {"seconds": told["open_s"] + told["write_s"] + told["close_s"], "bytes": told["bytes"]}
