@@ -158,7 +158,7 @@ class Measuring:
                     raise SystemExit("the device was too slow: the file was read while its pages were dropped")
             if group.kills():
                 raise SystemExit(
-                    f"{words[0].name}: killed, since {limit / MIB:.0f} MiB were too little\n{ended.output}"
+                    f"{Path(words[0]).name}: killed, since {limit / MIB:.0f} MiB were too little\n{ended.output}"
                 )
             most = most_memory(group)
         if "steps" in cell:
