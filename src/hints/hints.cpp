@@ -40,7 +40,7 @@ Status set_mode(Hints& hints, std::string_view key, std::string_view value) {
     hints.mode = Mode::independent;
   else if (value == "twophase")
     hints.mode = Mode::twophase;
-  else if (is_off(value))
+  else if (is_off(value) || value == "absent")  // the same once a runtime library is there
     hints.mode = Mode::off;
   else
     return bad_value(key, value, "auto, log, independent, twophase or off");
@@ -201,6 +201,16 @@ Status set_switch(bool& into, std::string_view key, std::string_view value) {
   return {};
 }
 
+// 0: the default.
+static Status set_log_size(Hints& hints, std::string_view key, std::string_view value) {
+  constexpr uint64_t kLeast = uint64_t{1} << 20, kMost = uint64_t{64} << 30;
+  uint64_t bytes = 0;
+  PMIO_TRY(set_bytes(bytes, key, value));
+  if (bytes != 0 && (bytes < kLeast || bytes > kMost)) return bad_value(key, value, "1M to 64G");
+  hints.log_bytes = bytes;
+  return {};
+}
+
 Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "striping_unit") return set_bytes(hints.layout.striping_unit, key, value);
   if (key == "striping_factor")
@@ -216,7 +226,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   const std::string word = lower(value);
   value = word;
   if (key == "pmio_mode") return set_mode(hints, key, value);
-  if (key == "pmio_log_size") return set_bytes(hints.log_bytes, key, value);
+  if (key == "pmio_log_size") return set_log_size(hints, key, value);
   if (key == "pmio_index_memory") return set_bytes(hints.index_bytes, key, value);
   if (key == "pmio_durability") return set_durability(hints, key, value);
   if (key == "pmio_background") return set_switch(hints.background, key, value);

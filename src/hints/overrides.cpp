@@ -38,6 +38,13 @@ std::vector<HintPair> overrides(std::string_view text, const std::function<bool(
     std::string_view group = take_unquoted(text, ',');
     if (group.empty()) continue;
     const std::string pattern(take_unquoted(group, ':'));
+    if (pattern.empty() || group.empty()) {
+      complaints->push_back(std::string(variable) + ": " +
+                            (pattern.empty() ? "a pattern is missing before ':" + std::string(group)
+                                             : "there are no hints for '" + pattern) +
+                            "'; it is pattern:key=value:..., with commas between patterns");
+      continue;
+    }
     std::string_view last;  // key
     while (!group.empty()) {
       const std::string_view setting = take_unquoted(group, ':');

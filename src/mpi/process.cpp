@@ -84,15 +84,13 @@ int crays_statistics() {
   return value == "2" ? kStatisticsOfCalls : value == "1" ? 1 : 0;
 }
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{PMIO_VOTE_PATIENCE_SECONDS};
 
 // For a Pulse, whose first beat is at once.
 std::function<void()> tell_of_waiting() {
   return [beats = 0]() mutable {
     if (beats++ == 0) return;
-    complain_once(
-        "MPI_Init has been waiting for other ranks for 10 s. If a program of this job runs without pmio "
-        "(linked statically, or on a node that lacks libpmio.so), start the whole job with PMIO_MODE=off");
+    complain_once(PMIO_VOTE_WAITS);
   };
 }
 
@@ -140,6 +138,7 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   mine[PMIO_VOTE_ACROSS_NODES] = static_cast<int>(hints.across_nodes);
   mine[PMIO_VOTE_SINGLE_CALLS] = threads_at_once ? 0 : 1;
   mine[PMIO_VOTE_LESS_STATISTICS] = -hints.stats;
+  mine[PMIO_VOTE_TAKES_PART] = 1;
   {
     // One of these ranks has pmio, mostly, where others have not and will never come.
     std::optional<Pulse> notice;
@@ -148,7 +147,9 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   }
   across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
   threads_at_once_ = all[PMIO_VOTE_SINGLE_CALLS] == 0;
-  stats_level_ = -all[PMIO_VOTE_LESS_STATISTICS];
+  stats_level_ = all[PMIO_VOTE_TAKES_PART] != 0 ? -all[PMIO_VOTE_LESS_STATISTICS] : 0;
+  if (stats_level_ < hints.stats)
+    complain_once("there are no statistics: some ranks of the job run without pmio, or with PMIO_MODE=off");
   if (stats_level_ >= kStatisticsOfCalls && !off) IoLines::start(rank_);
   const bool may_log = all[PMIO_VOTE_MAY_LOG] != 0;
   why_not_ = may_log ? "PMIO_ACROSS_NODES=off" : off ? "PMIO_MODE=off" : "other ranks run without pmio";

@@ -30,4 +30,14 @@ static inline int pmio_is_first_rank(void) {
   return 1;
 }
 
+/* Not 0: a launcher says that this is the one after it. */
+static inline int pmio_is_second_rank(void) {
+  static const char* const known[] = PMIO_RANK_VARIABLES;
+  for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+    const char* rank = getenv(known[i]);
+    if (rank && strcmp(rank, "1") == 0) return 1;
+  }
+  return 0;
+}
+
 #endif

@@ -1,18 +1,50 @@
 #include "preload/no_vote.h"
 
+#include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "preload/names.h"
 #include "preload/vote.h"
 
 /* MPI_Allreduce and its handles, as this family passes them. */
 static pmio_function allreduce;
 static pmio_word integer, least, world;
 
+static pthread_mutex_t voting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_voted = PTHREAD_COND_INITIALIZER;
+static int voted; /* guarded by voting */
+
+/* A thread, until the others have voted, too. */
+static void* tell_of_waiting(void* nothing) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += PMIO_VOTE_PATIENCE_SECONDS;
+  pthread_mutex_lock(&voting);
+  int code = 0;
+  while (!voted && code == 0) code = pthread_cond_timedwait(&has_voted, &voting, &until);
+  if (!voted) dprintf(STDERR_FILENO, "pmio: " PMIO_VOTE_WAITS "\n");
+  pthread_mutex_unlock(&voting);
+  return nothing;
+}
+
 static void vote(void) {
   const int no[PMIO_VOTES] = {0};
   int all[PMIO_VOTES];
+  /* One of these ranks has pmio, mostly, where others have not and will never come. */
+  pthread_t thread;
+  const int tells = (pmio_is_first_rank() || pmio_is_second_rank()) &&
+                    pthread_create(&thread, NULL, &tell_of_waiting, NULL) == 0;
   allreduce((pmio_word)no, (pmio_word)all, PMIO_VOTES, integer, least, world);
+  if (!tells) return;
+  pthread_mutex_lock(&voting);
+  voted = 1;
+  pthread_cond_signal(&has_voted);
+  pthread_mutex_unlock(&voting);
+  pthread_join(thread, NULL);
 }
 
 /* MPI_Init may call PMPI_Init, or a profiler's MPI_Init between them, and both come here. */

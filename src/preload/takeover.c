@@ -87,6 +87,13 @@ static int is_off(const char* mode) {
   return 0;
 }
 
+/* Then this library takes part in nothing, as if it were not there. All ranks have to say it, or those that
+ * vote wait for this one: it is for jobs in which some ranks have no such library. */
+static int is_absent(void) {
+  const char* const mode = getenv("PMIO_MODE");
+  return mode != NULL && strcasecmp(mode, "absent") == 0;
+}
+
 /* A job that is off and asks for statistics is told that nothing was logged, which the runtime library does.
  */
 static int wants_nothing(void) {
@@ -155,7 +162,7 @@ static void decide(const void* caller) {
   char file[PATH_MAX], list[PATH_MAX], path[PATH_MAX];
   if (!find_mpi(caller, file)) return;
   decided = 1;
-  if (is_taken()) return;
+  if (is_taken() || is_absent()) return;
   stands_aside = 1;
   if (wants_nothing() || is_forbidden()) return;
   const char* const wanted = getenv(PMIO_ENV_RUNTIME);

@@ -11,7 +11,14 @@ enum {
   PMIO_VOTE_ACROSS_NODES,    /* AcrossNodes; 0: not at all */
   PMIO_VOTE_SINGLE_CALLS,    /* 0: threads make calls at once */
   PMIO_VOTE_LESS_STATISTICS, /* the level of statistics, negative */
+  PMIO_VOTE_TAKES_PART,      /* 0: this rank has no runtime library, and will not be there for a report */
   PMIO_VOTES
 };
+
+/* Ranks that have voted wait for those that have not. After so long they say so. */
+enum { PMIO_VOTE_PATIENCE_SECONDS = 10 };
+#define PMIO_VOTE_WAITS                                                                             \
+  "MPI_Init has been waiting for other ranks for 10 s. If a program of this job runs without pmio " \
+  "(linked statically, or on a node that lacks libpmio.so), start the whole job with PMIO_MODE=absent"
 
 #endif

@@ -148,9 +148,9 @@ class Chooser:
             if plain.verdict == "pass":
                 self.expect(f"started by {other.tag}", other, [f"./{name}"], f"{runtime}|./{name}")
 
-    def run_mixed(self, mpi, words, **more):
+    def run_mixed(self, mpi, words, settings=None, **more):
         """Runs two ranks, the second one with other words before its program."""
-        settings = {"LD_PRELOAD": str(self.preloaded), **dict([LOGGED.split("=")])}
+        settings = {"LD_PRELOAD": str(self.preloaded), **dict([LOGGED.split("=")]), **(settings or {})}
         command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, words=words)]
         return real_programs.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
 
@@ -172,11 +172,27 @@ class Chooser:
                     f"{mpi.tag}, a rank {what}: {run.verdict}, {run.written_bytes} bytes logged\n{run.output}"
                 )
 
+    def check_mixed_statistics(self, mpi):
+        """A rank that keeps statistics does not wait in MPI_Finalize for one that is not there for a report."""
+        for what, words in (
+            ("off", "env -u PMIO_STATS PMIO_MODE=off"),
+            ("without a runtime library", f"env LD_PRELOAD={self.alone}"),
+        ):
+            run = self.run_mixed(mpi, words, statistics=True, timeout=60)
+            if run.verdict != "pass" or "there are no statistics" not in run.output:
+                self.wrong.append(f"{mpi.tag}, statistics, and a rank {what}: {run.verdict}\n{run.output}")
+
     def check_waiting(self, mpi):
-        """The others wait for a rank without libpmio.so that does nothing after MPI_Init, and say so."""
-        run = self.run_mixed(mpi, "env -u LD_PRELOAD SLEEPS=1", timeout=20)
-        if "start the whole job with PMIO_MODE=off" not in run.output:
-            self.wrong.append(f"{mpi.tag}, a rank without libpmio.so: {run.verdict}\n{run.output}")
+        """The others wait for a rank without libpmio.so that does nothing after MPI_Init, and say so; also if they are
+        off. What they say helps.
+        """
+        for mode in ("log", "off"):
+            run = self.run_mixed(mpi, "env -u LD_PRELOAD SLEEPS=1", settings={"PMIO_MODE": mode}, timeout=20)
+            if "start the whole job with PMIO_MODE=absent" not in run.output:
+                self.wrong.append(f"{mpi.tag}, {mode}, a rank without libpmio.so: {run.verdict}\n{run.output}")
+        run = self.run_mixed(mpi, "env -u LD_PRELOAD", settings={"PMIO_MODE": "absent"}, timeout=60)
+        if run.verdict != "pass" or run.written_bytes != 0:
+            self.wrong.append(f"{mpi.tag}, absent, a rank without libpmio.so: {run.verdict}\n{run.output}")
 
     def check_sanitizers(self, mpi):
         (self.scratch / "own.c").write_text(MAIN + OWN_OPTIONS)
@@ -249,6 +265,7 @@ def main():
         for mpi in chooser.mpis:
             chooser.check(mpi)
             chooser.check_mixed(mpi)
+            chooser.check_mixed_statistics(mpi)
         chooser.check_sanitizers(chooser.mpis[0])
         chooser.check_waiting(chooser.mpis[0])
     return checks.conclude(chooser.wrong)

@@ -152,6 +152,8 @@ def check_run(command):
         (2, "key=value", ("--hints", "*.h5:pmio_mode", *program), {}),
         (2, "pmio_mode", ("--hints", "*.h5:pmio_mod=off", *program), {}),
         (2, "nearest is PMIO_LOG_SIZE", program, {"PMIO_LOGSIZE": "1G"}),
+        (2, "1M to 64G", program, {"PMIO_LOG_SIZE": "1K"}),
+        (2, "there are no hints for '*.h5'", program, {"PMIO_HINTS": "*.h5"}),
         (2, "PMIO_STATS", program, {"PMIO_STATS": "loud"}),
         (2, "GONE is not set", program, {"PMIO_DIR": "/x/$GONE"}),
         (2, "built were", ("--mpi", "none-1", *program), {}),

@@ -204,6 +204,23 @@ TEST(OverrideHints, AppliesToMatchingNamesOnly) {
   EXPECT_TRUE(complaints.empty());
 }
 
+TEST(SetHint, TakesALogThatThereCanBe) {
+  Hints hints;
+  for (const char* size : {"0", "1M", "64G"})
+    EXPECT_TRUE(set_hint(hints, "pmio_log_size", size).ok()) << size;
+  for (const char* size : {"1", "1K", "65G", "100T"})
+    EXPECT_EQ(set_hint(hints, "pmio_log_size", size).code(), Code::invalid) << size;
+  EXPECT_EQ(hints.log_bytes, uint64_t{64} << 30);
+}
+
+TEST(OverrideHints, MissesAPatternAndHints) {
+  for (const char* text : {"a=b", "*.h5", "*.h5:", ":pmio_mode=off"}) {
+    std::vector<std::string> complaints;
+    EXPECT_TRUE(override_hints(text, "f.h5", &complaints).empty()) << text;
+    EXPECT_EQ(complaints.size(), 1u) << text;
+  }
+}
+
 TEST(OverrideHints, NamesWhatItCannotRead) {
   std::vector<std::string> complaints;
   EXPECT_TRUE(override_hints("*:pmio_mode,,:=x", "f", &complaints).empty());
