@@ -30,12 +30,12 @@ static inline int pmio_is_first_rank(void) {
   return 1;
 }
 
-/* Not 0: a launcher says that this is the one after it. */
-static inline int pmio_is_second_rank(void) {
+/* Not 0: a launcher says that this process has that number in its job. */
+static inline int pmio_has_rank(const char* number) {
   static const char* const known[] = PMIO_RANK_VARIABLES;
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
     const char* rank = getenv(known[i]);
-    if (rank && strcmp(rank, "1") == 0) return 1;
+    if (rank && strcmp(rank, number) == 0) return 1;
   }
   return 0;
 }
