@@ -35,14 +35,20 @@ class Rows:
         self.what = what or document["options"]
         if document["options"] != self.what:
             raise SystemExit(f"{path} is of {document['options']}, not {what}: give the same, or remove it")
-        self.rows = [row for row in document["rows"] if "value" in row]  # what failed is tried again
+        self.rows = document["rows"]
         self.machine, self.date = document["machine"], document["date"]
 
     def has(self, cell, repetition):
-        return any(row["cell"] == cell and row["repetition"] == repetition for row in self.rows)
+        """Whether there is a value: what failed is tried again."""
+        return any("value" in row for row in self._of(cell, repetition))
+
+    def _of(self, cell, repetition):
+        return [row for row in self.rows if row["cell"] == cell and row["repetition"] == repetition]
 
     def add(self, cell, repetition, measured):
-        """measured: the value, or in a str why there is none."""
+        """measured: the value, or in a str why there is none. It takes the place of what is there."""
+        before = self._of(cell, repetition)
+        self.rows = [row for row in self.rows if row not in before]
         result = {"failed": measured} if isinstance(measured, str) else {"value": measured}
         self.rows.append({"cell": cell, "repetition": repetition, **result})
         self.save()

@@ -46,12 +46,12 @@ def of_posix(results):
 
 
 def of_alignments(results):
-    conflicts = {way: results.number("in_call", "1", way) for way in ENGINE}
-    over = {way: results.number("shared", "1", way) for way in ENGINE}
-    all_over = {way: [results.number("shared", name, way) for name in BENCHMARKS if way in BENCHMARKS[name].ways]
+    conflicts = {way: results.count("in_call", "1", way) for way in ENGINE}
+    over = {way: results.count("shared", "1", way) for way in ENGINE}
+    all_over = {way: [results.count("shared", name, way) for name in BENCHMARKS if way in BENCHMARKS[name].ways]
                 for way in ALIGNED}  # fmt: skip
-    in_calls = [results.number("in_call", name, "1") for name in ("1", "2", "4")]
-    stripes, blocks = (results.number(key, "1", "0") for key in ("stripes", "shared_blocks"))
+    in_calls = [results.count("in_call", name, "1") for name in ("1", "2", "4")]
+    stripes, blocks = (results.count(key, "1", "0") for key in ("stripes", "shared_blocks"))
     times = [results.rows.values("file_ms", benchmark="1", way=way) for way in ("2", "none")]
     file_ms = [median(values) for values in times]
     far = results.factors(("apart",), "2", "none")["apart"]
@@ -122,7 +122,7 @@ def of_ways(results, ways):
 
 
 def exchange_share(results, name):
-    exchange, file = (results.number(key, name, "2") for key in ("exchange_ms", "file_ms"))
+    exchange, file = (results.count(key, name, "2") for key in ("exchange_ms", "file_ms"))
     return exchange / (exchange + file)
 
 
@@ -131,7 +131,7 @@ def of_dumps(results):
     falls = {way: results.rate(many, way) / results.rate(few, way) for way in ("mpich", "none")}
     helped = {way: results.factors(ALL["3"], way, "none") for way in ALIGNED}
     all_helped = all(results.is_faster(name, way, "none") for way in ALIGNED for name in ALL["3"])
-    locks = [results.number("more", name, "none") for name in (few, many)]
+    locks = [results.count("more", name, "none") for name in (few, many)]
     return [
         claims.held("Benchmark 3", "Original problem was scaling very poorly",
                     all(factor < 1 / DIFFER for factor in falls.values()),
@@ -149,8 +149,8 @@ def of_dumps(results):
 
 
 def of_writers(results):
-    writers = {way: results.number("writers", "4", way) for way in ("mpich", *ENGINE)}
-    length, record = results.number("longest", "2", "2"), BENCHMARKS["2"].record
+    writers = {way: results.count("writers", "4", way) for way in ("mpich", *ENGINE)}
+    length, record = results.count("longest", "2", "2"), BENCHMARKS["2"].record
     return [
         claims.held("Benchmark 4", "a subset of the PEs (88) do the writes. With collective buffering, this is "
                     "further reduced to 22 aggregators",
@@ -169,7 +169,7 @@ def of_all(results):
     best = {name: max(ENGINE, key=lambda way: results.rate(name, way)) for name in names}
     first = sum(way == "2" for way in best.values())
     over = results.factors("2", "over calls", "2")["2"]
-    whole = [results.number("whole", "2", way) for way in ("2", "over calls")]
+    whole = [results.count("whole", "2", way) for way in ("2", "over calls")]
     return [
         claims.held("Conclusions", "Collective buffering alignment algorithm 2 offers the greatest potential for "
                     "improving I/O performance", first > len(names) / 2,

@@ -24,6 +24,12 @@ class Results:
         found = [value for value in self.rows.values(key, benchmark=benchmark, way=way) if value is not None]
         return median(found) if found else None
 
+    def count(self, key, benchmark, way):
+        """LookupError: it is not known."""
+        if (number := self.number(key, benchmark, way)) is None:
+            raise LookupError(f"no count of {key} of benchmark {benchmark}, {way}")
+        return number
+
     def factors(self, benchmarks, way, over):
         """Of medians: how many times as fast as another way."""
         return {name: self.rate(name, way) / self.rate(name, over) for name in benchmarks}
