@@ -19,7 +19,7 @@ foreach(tag IN LISTS tags)
       list(APPEND plain --plain blocking)
     endif()
     # Fewer segments in the log than threads.
-    set(arguments compare_runs.py --log-size 64K --program threads ${level} ${plain})
+    set(arguments compare_runs.py --log-size 1M --program threads ${level} ${plain})
     if(level STREQUAL multiple)
       pmio_add_script_test(threads.${level} ${tag} ${arguments})
     else()
