@@ -19,8 +19,9 @@ CALL_BYTES = 16000  # of a rank
 RECORDS = (1, 10, 100, 1000)
 CALLS = (200, 600)
 HINTS = ("--hint", "romio_cb_write=enable", "--hint", "cb_nodes=2")
-PLAIN = {"mpich": ("enable",), "openmpi": ("ompio", "romio")}
-ALIGNMENTS = (0, 1, 2)  # of pmio's two-phase engine
+# Their settings.
+PLAIN = {"mpich": {"enable": {}}, "openmpi": {"ompio": {}, "romio": PLAIN_SETTINGS["romio"]}}
+PMIO = {f"pmio, alignment {n}": {"PMIO_MODE": "twophase", "PMIO_CB_ALIGN": n} for n in (0, 1, 2)}
 
 
 def bytes_of_host(bed):
@@ -33,11 +34,8 @@ def bytes_of_host(bed):
 
 
 def bytes_of_job(bed, options, contestant, records, calls, work):
-    settings = PLAIN_SETTINGS.get(contestant, {})
-    under = []
-    if contestant in ALIGNMENTS:
-        settings = {"PMIO_MODE": "twophase", "PMIO_CB_ALIGN": contestant}
-        under = [places.pmio(options.build), "run", "--"]
+    settings = (PLAIN[options.mpi.family] | PMIO)[contestant]
+    under = [places.pmio(options.build), "run", "--"] if contestant in PMIO else []
     words = spanning_jobs.launch(options.build, options.mpi, len(spanning_jobs.HOSTS))
     words += ["env", *(f"{key}={value}" for key, value in settings.items()), *under]
     words += [places.benchmark(options.build, "mpiio", options.mpi), "--file", work / "target", *HINTS, "--bytes",
@@ -47,6 +45,16 @@ def bytes_of_job(bed, options, contestant, records, calls, work):
     return bytes_of_host(bed) - before
 
 
+def bytes_of_call(bed, options, contestant, records, work):
+    few, many = (
+        statistics.median(
+            bytes_of_job(bed, options, contestant, records, calls, work) for _ in range(options.repetitions)
+        )
+        for calls in CALLS
+    )
+    return (many - few) / (CALLS[1] - CALLS[0])
+
+
 def main():
     parser = command_line.benchmark_parser(__doc__, repetitions=1, timeout=300)
     parser.add_argument("--work", help="where the file is, for both hosts; default: the temporary directory")
@@ -54,19 +62,11 @@ def main():
     options.mpi = mpi_libraries.choose(options.build, options.mpi)
     results, rows = [], []
     with hosts.testbed(servers=1, file_system="none") as bed, places.temporary("bench", options.work) as work:
-        for contestant in (*PLAIN[options.mpi.family], *ALIGNMENTS):
-            name = f"pmio, alignment {contestant}" if contestant in ALIGNMENTS else contestant
-            for records in RECORDS:
-                few, many = (
-                    statistics.median(
-                        bytes_of_job(bed, options, contestant, records, calls, work) for _ in range(options.repetitions)
-                    )
-                    for calls in CALLS
-                )
-                per_call = (many - few) / (CALLS[1] - CALLS[0])
-                results.append({"contestant": name, "records": records, "call_bytes": per_call})
-            of_this = [f"{result['call_bytes']:,.0f}" for result in results[-len(RECORDS) :]]
-            rows.append([name, *of_this])
+        for contestant in (*PLAIN[options.mpi.family], *PMIO):
+            found = {records: bytes_of_call(bed, options, contestant, records, work) for records in RECORDS}
+            rows.append([contestant, *(f"{call_bytes:,.0f}" for call_bytes in found.values())])
+            results += [{"contestant": contestant, "records": records, "call_bytes": call_bytes}
+                        for records, call_bytes in found.items()]  # fmt: skip
     print(f"{options.mpi.tag}, 2 ranks on 2 hosts, {CALL_BYTES} bytes of each in a call; bytes on the network per call")
     tables.print_table(["records", *RECORDS], rows)
     tables.write_json(options.json, {"mpi": options.mpi.tag, "results": results})

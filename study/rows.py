@@ -40,15 +40,11 @@ class Rows:
 
     def has(self, cell, repetition):
         """Whether there is a value: what failed is tried again."""
-        return any("value" in row for row in self._of(cell, repetition))
-
-    def _of(self, cell, repetition):
-        return [row for row in self.rows if row["cell"] == cell and row["repetition"] == repetition]
+        return any("value" in row and row["cell"] == cell and row["repetition"] == repetition for row in self.rows)
 
     def add(self, cell, repetition, measured):
         """measured: the value, or in a str why there is none. It takes the place of what is there."""
-        before = self._of(cell, repetition)
-        self.rows = [row for row in self.rows if row not in before]
+        self.rows = [row for row in self.rows if row["cell"] != cell or row["repetition"] != repetition]
         result = {"failed": measured} if isinstance(measured, str) else {"value": measured}
         self.rows.append({"cell": cell, "repetition": repetition, **result})
         self.save()

@@ -8,27 +8,14 @@ Rates are those of the page cache. Alignments are those of pmio's collective buf
 or with `striping_unit` alignment 1.
 """
 
+from paper import Paper
+
 from . import judging, measuring, showing, workload
 from .results import Results
 
 
-class Study:
+class Study(Paper):
     title = "Knaak and Oswald 2009: alignment of collective buffering"
 
     def __init__(self, options):
-        self.measuring = measuring.Measuring(options)
-
-    def cells(self):
-        return workload.cells()
-
-    def measure(self, cell):
-        return self.measuring.measure(cell)
-
-    def claims(self, rows):
-        return judging.claims_of(Results(rows))
-
-    def table(self, rows):
-        return showing.table(Results(rows))
-
-    def draw(self, rows, pyplot):
-        return showing.draw(Results(rows), pyplot)
+        super().__init__(measuring.Measuring(options), workload.cells(), Results, judging, showing)

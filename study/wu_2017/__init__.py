@@ -5,27 +5,14 @@ Does MPI-IO cost more on a fast device than on a slow one, and does collective I
 latest when a file is closed. A part is also measured with bytes that may stay there ("back").
 """
 
+from paper import Paper
+
 from . import judging, measuring, showing, workload
 from .results import Results
 
 
-class Study:
+class Study(Paper):
     title = "Wu et al. 2017: MPI-IO on Optane and on a hard disk"
 
     def __init__(self, options):
-        self.measuring = measuring.Measuring(options)
-
-    def cells(self):
-        return workload.cells()
-
-    def measure(self, cell):
-        return self.measuring.measure(cell)
-
-    def claims(self, rows):
-        return judging.claims_of(Results(rows))
-
-    def table(self, rows):
-        return showing.table(Results(rows))
-
-    def draw(self, rows, pyplot):
-        return showing.draw(Results(rows), pyplot)
+        super().__init__(measuring.Measuring(options), workload.cells(), Results, judging, showing)
