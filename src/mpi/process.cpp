@@ -25,6 +25,7 @@
 #include "mpi/straight_engine.h"
 #include "mpi/summary.h"
 #include "preload/names.h"
+#include "preload/roll_call.h"
 #include "preload/vote.h"
 #include "stats/io_lines.h"
 
@@ -114,6 +115,7 @@ Process& Process::instance() {
 void Process::start() {
   start_realtime_ns_ = realtime_ns();
   start_ns_ = monotonic_ns();
+  const pmio_roll roll = pmio_roll_call();
   if (!bind_mpi_library()) {
     if (pmio_is_first_rank() == 0) return;
     complain_once(
@@ -127,8 +129,17 @@ void Process::start() {
   mpi().Query_thread(&level);
   Hints hints = site_hints(rank_ == 0);
   hints.stats = std::max(hints.stats, crays_statistics());
-  can_log_ = all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node(hints.interface);
+  can_log_ = all_take_part(roll, hints) && all_may_log(hints, level == MPI_THREAD_MULTIPLE) &&
+             meet_node(hints.interface);
   if (can_log_ && stats_level_ > 0) start_statistics();
+}
+
+bool Process::all_take_part(pmio_roll roll, const Hints& hints) {
+  if (roll == PMIO_ROLL_UNKNOWN || roll == PMIO_ROLL_ALL) return true;
+  why_not_ = "other programs of the job run without pmio";
+  const bool is_asked = hints.stats > 0 || std::getenv(PMIO_ENV_COMMAND) != nullptr;
+  if (roll == PMIO_ROLL_TO_SAY && hints.mode != Mode::off && is_asked) complain_once(PMIO_SOME_MISSING);
+  return false;
 }
 
 bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
@@ -344,6 +355,7 @@ void Process::finish() {
 static void prepare_process() {
   make_way_if_alone();
   BiasedMutex::prepare_if_alone();
+  pmio_roll_count();
 }
 
 int init(int* argc, char*** argv) {

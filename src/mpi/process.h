@@ -18,6 +18,7 @@
 #include "job/rendezvous.h"
 #include "mpi/straight_summary.h"
 #include "node/job.h"
+#include "preload/roll_call.h"
 #include "stats/counters.h"
 #include "stats/history.h"
 #include "view/mpi_compat.h"
@@ -115,6 +116,8 @@ class Process {
   Hints job_hints();
 
  private:
+  // By the roll call (preload/roll_call.h). False: some have no pmio, and will take part in nothing.
+  bool all_take_part(pmio_roll roll, const Hints& hints);
   // Collective over MPI_COMM_WORLD, as the next. The vote (preload/vote.h): false where one rank is against
   // it.
   bool all_may_log(const Hints& hints, bool threads_at_once);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "preload/names.h"
+#include "preload/roll_call.h"
 #include "preload/vote.h"
 
 /* MPI_Allreduce and its handles, as this family passes them. */
@@ -43,6 +44,8 @@ static int start_telling(pthread_t* thread) {
 }
 
 static void vote(void) {
+  const enum pmio_roll roll = pmio_roll_call();
+  if (roll == PMIO_ROLL_SOME_MISSING || roll == PMIO_ROLL_TO_SAY) return;
   const int no[PMIO_VOTES] = {0};
   int all[PMIO_VOTES];
   /* One of these ranks has pmio, mostly, where others have not and will never come. */
@@ -66,6 +69,7 @@ static int initialising;
   static pmio_word and_vote_##name(PMIO_PARAMETERS) {       \
     const int outermost = !initialising;                    \
     initialising = 1;                                       \
+    if (outermost) pmio_roll_count();                       \
     const pmio_word code = behind_##name(a, b, c, d, e, f); \
     if (outermost) initialising = 0;                        \
     if (outermost && (int)code == 0) vote();                \

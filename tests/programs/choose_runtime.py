@@ -11,6 +11,8 @@ it would have had.
 import os
 import shutil
 import subprocess
+import time
+from pathlib import Path
 
 from pmiolab import checks, command_line, mpi_libraries, places, real_programs
 
@@ -68,7 +70,9 @@ BEHIND_SHELL = "PATH=.:$PATH; {name} 'a b' '' --again <input; exit $?"
 ARGUMENTS = ["a b", "", "--again", "read"]  # and what it reads
 LOGGED = "PMIO_MODE=log"  # what one rank writes alone is small, and would not be logged
 # The second of two ranks has other words before its program.
-SECOND_RANK = "case $PMI_RANK$OMPI_COMM_WORLD_RANK in 0) exec ./{name};; *) exec {words} ./{name};; esac"
+SECOND_RANK = "case $PMI_RANK$OMPI_COMM_WORLD_RANK in 0) exec {first} ./{name};; *) exec {words} ./{name};; esac"
+# As if the launcher did not tell how many ranks are on the node.
+UNTOLD = "env -u MPI_LOCALNRANKS -u OMPI_COMM_WORLD_LOCAL_SIZE"
 SANITIZERS = ["address", "thread", "undefined", "leak"]
 # The program has its own default options, as some do: then the sanitizer's runtime must come first.
 OWN_OPTIONS = 'const char* __asan_default_options(void) { return "exitcode=9"; }\n'
@@ -148,10 +152,10 @@ class Chooser:
             if plain.verdict == "pass":
                 self.expect(f"started by {other.tag}", other, [f"./{name}"], f"{runtime}|./{name}")
 
-    def run_mixed(self, mpi, words, settings=None, **more):
+    def run_mixed(self, mpi, words, settings=None, first="", **more):
         """Runs two ranks, the second one with other words before its program."""
         settings = {"LD_PRELOAD": str(self.preloaded), **dict([LOGGED.split("=")]), **(settings or {})}
-        command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, words=words)]
+        command = ["sh", "-c", SECOND_RANK.format(name=mpi.tag, first=first, words=words)]
         return real_programs.run(mpi, 2, command, directory=self.scratch, settings=settings, **more)
 
     def check_mixed(self, mpi):
@@ -182,12 +186,38 @@ class Chooser:
             if run.verdict != "pass" or "there are no statistics" not in run.output:
                 self.wrong.append(f"{mpi.tag}, statistics, and a rank {what}: {run.verdict}\n{run.output}")
 
+    def check_missing(self, mpi):
+        """A rank without libpmio.so, which no vote can reach: the others log nothing, and do not wait for it. Who has
+        asked for statistics is told why there are none.
+        """
+        for mode, statistics in (("log", False), ("log", True), ("off", True)):
+            run = self.run_mixed(
+                mpi, "env -u LD_PRELOAD", settings={"PMIO_MODE": mode}, statistics=statistics, timeout=60
+            )
+            told = "some programs of this job run without pmio" in run.output
+            good = run.verdict == "pass" and run.written_bytes == 0 and "waiting" not in run.output
+            if not good or told != (mode == "log" and statistics):
+                self.wrong.append(f"{mpi.tag}, {mode}, a rank without pmio: {run.verdict}\n{run.output}")
+
+    def check_left(self):
+        """No count is left in shared memory; that of a job that starts just now is soon gone."""
+
+        def names():
+            return set(Path("/dev/shm").glob("pmio-roll-*"))
+
+        left = names()
+        if left:
+            time.sleep(2)
+        if left := left & names():
+            self.wrong.append(f"left in shared memory: {left}")
+
     def check_waiting(self, mpi):
-        """The others wait for a rank without libpmio.so that does nothing after MPI_Init, and say so; also if they are
-        off. What they say helps.
+        """Where the launcher does not tell how many ranks are on the node, the others wait for a rank without libpmio.so
+        that does nothing after MPI_Init, and say so; also if they are off. What they say helps.
         """
         for mode in ("log", "off"):
-            run = self.run_mixed(mpi, "env -u LD_PRELOAD SLEEPS=1", settings={"PMIO_MODE": mode}, timeout=20)
+            words = f"{UNTOLD} -u LD_PRELOAD SLEEPS=1"
+            run = self.run_mixed(mpi, words, settings={"PMIO_MODE": mode}, first=UNTOLD, timeout=20)
             if "start the whole job with PMIO_MODE=absent" not in run.output:
                 self.wrong.append(f"{mpi.tag}, {mode}, a rank without libpmio.so: {run.verdict}\n{run.output}")
         run = self.run_mixed(mpi, "env -u LD_PRELOAD", settings={"PMIO_MODE": "absent"}, timeout=60)
@@ -266,8 +296,10 @@ def main():
             chooser.check(mpi)
             chooser.check_mixed(mpi)
             chooser.check_mixed_statistics(mpi)
+            chooser.check_missing(mpi)
         chooser.check_sanitizers(chooser.mpis[0])
         chooser.check_waiting(chooser.mpis[0])
+        chooser.check_left()
     return checks.conclude(chooser.wrong)
 
 

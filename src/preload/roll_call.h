@@ -1,0 +1,41 @@
+/* Whether every process of this job has pmio, found out without a message, where all are on one node.
+ *
+ * The vote (vote.h) is a collective call. A process without pmio never makes it: the others would wait for
+ * ever, or its own first collective call would meet theirs. So each process that has pmio counts itself, before
+ * the library's MPI_Init, in memory that the processes of the node share. It is named by what the launcher has
+ * told all of them. The library's MPI_Init ends when all have begun it, so that afterwards all have counted
+ * themselves that ever will. Who then finds some missing closes the count. A count that is closed never becomes
+ * full, and a full one is never closed: all find the same.
+ *
+ * Plain C, for the runtime libraries too. Threads: one, the one that calls MPI_Init. */
+#ifndef PMIO_PRELOAD_ROLL_CALL_H
+#define PMIO_PRELOAD_ROLL_CALL_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PMIO_SOME_MISSING \
+  "nothing is logged, and there are no statistics: some programs of this job run without pmio"
+
+enum pmio_roll {
+  PMIO_ROLL_UNKNOWN,      /* the launcher does not tell, or the job has several nodes, or one process */
+  PMIO_ROLL_ALL,          /* all have pmio */
+  PMIO_ROLL_SOME_MISSING, /* not all, or this process cannot find out: no vote */
+  PMIO_ROLL_TO_SAY        /* the same, and this process is to say so, as no other does */
+};
+
+#pragma GCC visibility push(hidden)
+
+/* Before the library's MPI_Init. */
+void pmio_roll_count(void);
+/* After it, once. The shared memory has no name any more on return. */
+enum pmio_roll pmio_roll_call(void);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
