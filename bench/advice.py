@@ -70,7 +70,8 @@ PROGRAMS = {
     "256 B by two-phase I/O": Program(["--block", 256], 8 * MIB, {"pmio_mode": "twophase"}),
     "checkpoints": Program(
         [*RECORDS, "--count", 4, "--compute", 0.5], 32 * MIB, {"pmio_mode": "log"}, benchmark="checkpoint"),
-    "a log on disk": Program(RECORDS, 32 * MIB, {"pmio_mode": "log"}, medium="disk"),
+    "a log on disk": Program(
+        RECORDS, 32 * MIB, {"pmio_mode": "log", "pmio_durability": "sync"}, medium="disk"),
     "each write flushed": Program(
         ["--block", 4096], 2 * MIB, {"pmio_mode": "log", "pmio_durability": "always"}, medium="disk"),
     "no drain beside the program": Program(
@@ -85,7 +86,8 @@ PROGRAMS = {
     "1,312 B by two-phase I/O": Program(RECORDS, 24 * MIB, {"pmio_mode": "twophase"}),
     "many checkpoints": Program(
         ["--block", 4096, "--count", 6, "--compute", 0.6], 16 * MIB, {"pmio_mode": "log"}, benchmark="checkpoint"),
-    "4 KiB, a log on disk": Program(["--block", 4096], 48 * MIB, {"pmio_mode": "log"}, medium="disk"),
+    "4 KiB, a log on disk": Program(
+        ["--block", 4096], 48 * MIB, {"pmio_mode": "log", "pmio_durability": "sync"}, medium="disk"),
     "16 KiB, no drain beside the program": Program(
         ["--block", 16384, *spread(1)], 48 * MIB,
         {"pmio_mode": "log", "pmio_direct_from": "off", "pmio_background": "off"}),

@@ -185,7 +185,9 @@ JobRecord record_of(const JobStatistics& job) {
       record.logged_opens += last.opens;
       record.closes_in_background |= hint(file.in_force, "pmio_close") == "background";
       record.drains_in_background &= hint(file.in_force, "pmio_background") != "off";
-      record.flushes_each_write |= hint(file.in_force, "pmio_durability") == "always";
+      const std::string durability = hint(file.in_force, "pmio_durability");
+      record.flushes_each_write |= durability == "always";
+      record.syncs_log |= durability == "always" || durability == "sync";
     }
   }
   record.steps = steps_of(slowest->document, record.write_seconds);

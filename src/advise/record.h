@@ -63,6 +63,7 @@ struct JobRecord {
   bool closes_in_background = false;
   bool drains_in_background = true;
   bool flushes_each_write = false;  // pmio_durability=always
+  bool syncs_log = false;           // sync or always: it outlives a power failure if it is on a disk
   std::vector<FileRecord> files;
   std::vector<Step> steps;  // the whole run
 

@@ -49,7 +49,7 @@ struct Hints {
   std::string directory;                              // pmio_dir; empty: default_directory()
   uint64_t log_bytes = 0;                             // pmio_log_size, of a rank; 0: chosen from the medium
   uint64_t index_bytes = 256 << 20;                   // pmio_index_memory
-  Durability durability = Durability::sync;           // pmio_durability
+  Durability durability = Durability::none;           // pmio_durability
   bool background = true;                             // pmio_background
   uint64_t max_age_ns = kDefaultMaxAgeNs;             // pmio_max_age; 0: never for its age
   bool keep_closed = true;                            // pmio_keep_closed

@@ -184,8 +184,7 @@ void Membership::note_seen() const { static_cast<void>(pmio::note_seen(alive_fd_
 bool Membership::spans_nodes() const { return of_node_.size() < options_.ranks; }
 
 bool Membership::outlives_node() const {
-  return medium_->kind() == MediumKind::dax ||
-         (medium_->kind() == MediumKind::disk && options_.durability != Durability::none);
+  return outlives_power(medium_->kind(), options_.durability);
 }
 
 bool Membership::durable_fences() const {

@@ -51,7 +51,7 @@ struct JobOptions {
   uint64_t index_bytes =
       256 << 20;  // bound of a file's runs in DRAM; beyond it they are placed on the log medium
   bool threads_at_once = false;  // of some rank: their calls come in no order that all ranks know
-  Durability durability = Durability::sync;
+  Durability durability = Durability::none;
   bool background = true;  // drain while the program does something else
   // By the background thread: what has been in the log for so long, while the program goes on writing; 0: not
   // for its age.

@@ -5,12 +5,9 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
-#include "base/file_descriptor.h"
-#include "base/file_system.h"
 
 namespace pmio {
 namespace {
@@ -93,17 +90,6 @@ std::string default_directory() {
   if (faccessat(AT_FDCWD, "/dev/shm", W_OK | X_OK, AT_EACCESS) == 0) return "/dev/shm" + own;
   const std::string temporary = environment("TMPDIR");
   return without_trailing_slashes(temporary.empty() ? "/tmp" : temporary) + own;
-}
-
-bool is_in_memory(const std::string& directory) {
-  std::string place = directory;
-  FileDescriptor opened(open(place.c_str(), O_PATH | O_CLOEXEC));
-  while (!opened.ok() && place.size() > 1) {
-    place.resize(std::max<size_t>(place.rfind('/'), 1));  // the path is absolute
-    opened = FileDescriptor(open(place.c_str(), O_PATH | O_CLOEXEC));
-  }
-  const std::string file_system = opened.ok() ? file_system_of(opened.get()) : std::string();
-  return file_system == "tmpfs" || file_system == "ramfs";
 }
 
 }  // namespace pmio

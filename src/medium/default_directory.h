@@ -20,7 +20,4 @@ Result<std::string> expand_directory(std::string_view text);
 // or checked.
 std::string default_directory();
 
-// Whether logs in that directory, which need not be there yet, are in memory: on tmpfs or ramfs.
-bool is_in_memory(const std::string& directory);
-
 }  // namespace pmio

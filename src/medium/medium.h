@@ -27,10 +27,12 @@
 namespace pmio {
 
 enum class MediumKind { tmpfs, disk, dax };
-enum class Durability { always, sync, none };  // hint pmio_durability; only a disk medium tells them apart
+enum class Durability { always, sync, none };  // hint pmio_durability; only a disk tells them apart
 
 const char* medium_kind_name(MediumKind kind);
 const char* durability_name(Durability durability);
+// Whether what a log holds is to survive a power failure: at least what was synced.
+bool outlives_power(MediumKind kind, Durability durability);
 
 class Region {
  public:
@@ -121,6 +123,9 @@ struct MediumFacts {
   HugePages huge = HugePages::none;  // of a tmpfs
 };
 Result<MediumFacts> probe_medium(const std::string& directory);
+// Whether logs in that directory, which need not be there yet, survive a power failure; also if that cannot
+// be told.
+bool may_outlive_power(const std::string& directory, Durability durability);
 // The same as its free_bytes, without the rest.
 Result<uint64_t> free_bytes_in(const std::string& directory);
 

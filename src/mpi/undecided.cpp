@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/device_memory.h"
-#include "medium/default_directory.h"
+#include "medium/medium.h"
 #include "mpi/errors.h"
 #include "mpi/group_files.h"
 #include "mpi/library_engine.h"
@@ -52,14 +52,14 @@ Opener opener_of(Opening& ranks) {
   return !process.spans_nodes() && ranks.all_in_order() ? Opener::together : Opener::other;
 }
 
-// Whether the log is in memory, or would be.
-bool log_is_in_memory(const Hints& hints) {
+// Whether the log outlives a power failure, or would.
+bool log_outlives_power(const Hints& hints) {
   Process& process = Process::instance();
-  if (Job* job = process.joined()) return job->medium().kind() == MediumKind::tmpfs;
+  if (Job* job = process.joined()) return outlives_power(job->medium().kind(), job->medium().durability());
   static std::pair<std::string, bool> last;
   if (std::string directory = process.log_directory(hints); last.first != directory) {
-    const bool in_memory = is_in_memory(directory);
-    last = {std::move(directory), in_memory};
+    const bool outlives = may_outlive_power(directory, hints.durability);
+    last = {std::move(directory), outlives};
   }
   return last.second;
 }
@@ -68,7 +68,7 @@ bool log_is_in_memory(const Hints& hints) {
 // appends only the library knows where its shared pointer begins.
 bool may_wait_and_see(const Handle& handle) {
   return handle.hints.mode == Mode::automatic &&
-         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 && log_is_in_memory(handle.hints);
+         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 && !log_outlives_power(handle.hints);
 }
 
 // As far as this rank has written and read it.

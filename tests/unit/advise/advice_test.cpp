@@ -137,7 +137,14 @@ TEST(AdviceTest, ALogInMemoryAndOneOfHugePages) {
   job.write_seconds = 20;
   job.appended_bytes = 1e9;
   job.medium = "disk";
-  EXPECT_NE(find(changes_for(job, model::Machine()), "a log in memory"), nullptr);
+  const auto because = [&job] {
+    const auto changes = changes_for(job, model::Machine());
+    const Change* in_memory = find(changes, "a log in memory");
+    return in_memory == nullptr ? std::string() : in_memory->because;
+  };
+  EXPECT_NE(because().find("does not survive a reboot"), std::string::npos) << because();
+  job.syncs_log = true;
+  EXPECT_NE(because().find("had to be synced"), std::string::npos) << because();
   job.medium = "tmpfs";
   job.touched_bytes = 40e9;
   EXPECT_EQ(find(changes_for(job, model::Machine()), "a log of huge pages"), nullptr);

@@ -187,5 +187,16 @@ TEST(Probe, NamesTheFileSystem) {
   EXPECT_STREQ(medium_kind_name(MediumKind::dax), "dax");
 }
 
+TEST(Probe, TellsWhatMayOutliveAPowerFailure) {
+  EXPECT_FALSE(may_outlive_power("/dev/shm/not/there/yet", Durability::always));
+  const auto facts = probe_medium(testing::TempDir());
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  if (facts.value().kind != MediumKind::disk) GTEST_SKIP() << testing::TempDir() << " is on no disk";
+  const std::string later = testing::TempDir() + "/not/there/yet";
+  EXPECT_TRUE(may_outlive_power(later, Durability::sync));
+  EXPECT_FALSE(may_outlive_power(later, Durability::none));
+  EXPECT_TRUE(may_outlive_power("/proc/not-there", Durability::none)) << "no file can be made there to probe";
+}
+
 }  // namespace
 }  // namespace pmio
