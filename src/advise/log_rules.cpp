@@ -120,9 +120,10 @@ void log_in_memory(const JobRecord& job, const model::Machine& machine, Changes*
   changes->push_back(
       {.what = "a log in memory",
        .setting = "pmio_dir=/dev/shm/pmio-%u",
-       .because = "the log was on a disk: calls and closes took " + human_duration(now) +
-                  (job.syncs_log ? ", which also had to be synced; one in memory does not survive a power failure"
-                                 : "; one in memory does not survive a reboot"),
+       .because =
+           "the log was on a disk: calls and closes took " + human_duration(now) +
+           (job.syncs_log ? ", which also had to be synced; one in memory does not survive a power failure"
+                          : "; one in memory does not survive a reboot"),
        .basis = Basis::model,
        .to = less(job, now - then.high, now - then.likely, now - then.low)});
 }

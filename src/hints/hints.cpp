@@ -85,6 +85,18 @@ const char* choice_name(Choice value) {
   return "off";
 }
 
+const char* goal_name(Goal goal) {
+  switch (goal) {
+    case Goal::automatic:
+      return "auto";
+    case Goal::time_to_log:
+      return "time-to-log";
+    case Goal::time_to_file:
+      break;
+  }
+  return "time-to-file";
+}
+
 Status set_directory(std::string& into, std::string_view key, std::string_view value) {
   Result<std::string> directory = expand_directory(value);
   if (!directory.ok())
@@ -137,11 +149,20 @@ Status set_direct_from(Hints& hints, std::string_view key, std::string_view valu
   return {};
 }
 
-const std::array<std::string_view, 18> kKeys{
+Status set_goal(Hints& hints, std::string_view key, std::string_view value) {
+  for (const Goal goal : {Goal::automatic, Goal::time_to_log, Goal::time_to_file})
+    if (value == goal_name(goal)) {
+      hints.goal = goal;
+      return {};
+    }
+  return bad_value(key, value, "auto, time-to-log or time-to-file");
+}
+
+const std::array<std::string_view, 19> kKeys{
     "pmio_mode",       "pmio_dir",          "pmio_log_size",     "pmio_index_memory", "pmio_durability",
     "pmio_background", "pmio_stats",        "pmio_across_nodes", "pmio_interface",    "pmio_keep_closed",
     "pmio_max_age",    "pmio_close",        "pmio_direct_from",  "pmio_gather",       "pmio_cb_align",
-    "pmio_cb_memory",  "pmio_cb_buffering", "pmio_stats_dir"};
+    "pmio_cb_memory",  "pmio_cb_buffering", "pmio_stats_dir",    "pmio_goal"};
 
 // In seconds.
 std::string duration_text(uint64_t ns) {
@@ -234,6 +255,7 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value) {
   if (key == "pmio_close") return set_close(hints, key, value);
   if (key == "pmio_direct_from") return set_direct_from(hints, key, value);
   if (key == "pmio_gather") return set_choice(hints.gather, key, value);
+  if (key == "pmio_goal") return set_goal(hints, key, value);
   if (key == "pmio_keep_closed") return set_switch(hints.keep_closed, key, value);
   if (key == "pmio_stats") return set_stats(hints, key, value);
   if (key == "pmio_across_nodes") return set_choice(hints.across_nodes, key, value);
@@ -282,8 +304,12 @@ std::vector<HintPair> environment_hints() {
 std::span<const std::string_view> hint_keys() { return kKeys; }
 
 DirectFrom direct_from(const Hints& hints, bool closes_in_background) {
-  return closes_in_background && hints.direct_from == kDirectFrom ? kDirectFromInBackground
-                                                                  : hints.direct_from;
+  if (hints.direct_from != kDirectFrom) return hints.direct_from;
+  if (hints.goal == Goal::time_to_log) return {};
+  if (closes_in_background) return kDirectFromInBackground;
+  DirectFrom from = kDirectFrom;
+  from.unless_hidden = hints.goal != Goal::time_to_file;
+  return from;
 }
 
 const char* mode_name(Mode mode) {
@@ -313,6 +339,7 @@ std::vector<HintPair> hints_in_force(const Hints& hints, Mode mode, const std::s
           {"pmio_close", hints.closes_in_background ? "background" : "complete"},
           {"pmio_direct_from", direct_from_text(hints.direct_from)},
           {"pmio_gather", choice_name(hints.gather)},
+          {"pmio_goal", goal_name(hints.goal)},
           {"pmio_keep_closed", hints.keep_closed ? "on" : "off"},
           {"pmio_stats", std::to_string(hints.stats)},
           {"pmio_stats_dir", hints.stats_directory},

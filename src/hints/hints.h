@@ -32,6 +32,9 @@ enum class AcrossNodes { off, automatic, on };
 // Whether small pieces of a file that logs are gathered, so that they go to the file in large ones.
 enum class Gather { automatic, on, off };
 
+// What is to be short, where one costs the other: the time in the calls, or that to the complete file.
+enum class Goal { automatic, time_to_log, time_to_file };
+
 // Of collective buffering, with the meanings that Cray's MPI gives them.
 struct BufferingHints {
   Buffering writes = Buffering::automatic, reads = Buffering::automatic;  // romio_cb_write, romio_cb_read
@@ -56,6 +59,7 @@ struct Hints {
   bool closes_in_background = false;                  // pmio_close, of a file
   DirectFrom direct_from = kDirectFrom;               // pmio_direct_from, of a file
   Gather gather = Gather::automatic;                  // pmio_gather, of a file
+  Goal goal = Goal::automatic;                        // pmio_goal, of a file
   int stats = 0;                                      // pmio_stats
   std::string stats_directory;                        // pmio_stats_dir; empty: the log directory
   AcrossNodes across_nodes = AcrossNodes::automatic;  // pmio_across_nodes

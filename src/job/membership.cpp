@@ -108,8 +108,10 @@ Result<std::unique_ptr<Membership>> Membership::join(const JobOptions& options,
                                                      LeftUndrained left_undrained) {
   std::unique_ptr<Membership> member(new Membership(options, left_undrained));
   // The directory itself must be safe before anything is put below it.
-  if (auto root = Directory::open(options.directory); !root.ok()) return root.status();
+  auto root = Directory::open(options.directory);
+  if (!root.ok()) return root.status();
   PMIO_TRY(member->enter_directory());
+  if (member->outlives_node()) PMIO_TRY(root->sync_new_name());
   if (options.suits) PMIO_TRY(options.suits(member->place()));
   const std::string lock = member->directory_ + "/lock";
   member->lock_fd_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -183,9 +185,7 @@ void Membership::note_seen() const { static_cast<void>(pmio::note_seen(alive_fd_
 
 bool Membership::spans_nodes() const { return of_node_.size() < options_.ranks; }
 
-bool Membership::outlives_node() const {
-  return outlives_power(medium_->kind(), options_.durability);
-}
+bool Membership::outlives_node() const { return outlives_power(medium_->kind(), options_.durability); }
 
 bool Membership::durable_fences() const {
   return medium_->kind() != MediumKind::disk || options_.durability == Durability::always;

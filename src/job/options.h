@@ -29,12 +29,13 @@ struct SharedLoss {
 struct DirectFrom {
   uint64_t warm = UINT64_MAX;  // if the log has room whose memory was touched before, or is of huge pages
   uint64_t cold = UINT64_MAX;  // if it has not: each page of it would be cleared first; or has no room
+  bool unless_hidden = false;  // none if it is warm, and the program's pauses hide the drain (node/pauses.h)
   bool operator==(const DirectFrom&) const = default;
 };
 // Measured: docs/decisions/0025-large-pieces.md.
-constexpr DirectFrom kDirectFrom{32 << 10, 8 << 10};
+constexpr DirectFrom kDirectFrom{32 << 10, 8 << 10, true};
 // The same of a file that is memory itself: what the log takes is touched, and cleared, twice.
-constexpr DirectFrom kDirectFromInMemory{32 << 10, 2 << 10};
+constexpr DirectFrom kDirectFromInMemory{32 << 10, 2 << 10, true};
 // The same of a file that nobody waits for when it is closed: what a warm log takes costs the program less.
 constexpr DirectFrom kDirectFromInBackground{UINT64_MAX, 32 << 10};
 

@@ -8,7 +8,6 @@
 #include <cctype>
 #include <cstdlib>
 
-
 namespace pmio {
 namespace {
 

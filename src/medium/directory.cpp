@@ -151,17 +151,16 @@ Result<Directory> Directory::open(const std::string& path) {
   if (path.empty()) return Status(Code::invalid, "the log directory is an empty name; set PMIO_DIR");
   std::string plain = path;
   while (plain.size() > 1 && plain.back() == '/') plain.pop_back();  // "link/" would follow the link
-  const bool created = ::mkdir(plain.c_str(), 0700) == 0;
-  if (!created && errno != EEXIST) return open_error(errno, plain);
   Directory result;
+  result.created_ = ::mkdir(plain.c_str(), 0700) == 0;
+  if (!result.created_ && errno != EEXIST) return open_error(errno, plain);
   result.path_ = plain;
   result.fd_ = FileDescriptor(::open(plain.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!result.fd_.ok()) return open_error(errno, plain);
-  if (created && fchmod(result.fd(), 0700) != 0) return Status::from_errno(errno, "chmod 700 " + plain);
+  if (result.created_ && fchmod(result.fd(), 0700) != 0) return Status::from_errno(errno, "chmod 700 " + plain);
   struct stat facts;
   if (fstat(result.fd(), &facts) != 0) return Status::from_errno(errno, "log directory " + plain);
   PMIO_TRY(check_owner(facts, plain));
-  if (created) PMIO_TRY(result.sync_name());
   return result;
 }
 
@@ -258,7 +257,8 @@ Result<std::vector<std::string>> Directory::list() const {
   return names;
 }
 
-Status Directory::sync_name() const {
+Status Directory::sync_new_name() const {
+  if (!created_) return {};
   const int error = sync_directory(fd(), "..");
   return error == 0 ? Status() : Status::from_errno(error, "fsync of the directory above " + path_);
 }

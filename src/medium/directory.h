@@ -19,7 +19,7 @@ int sync_directory(int at, const char* path);
 
 class Directory {
  public:
-  // Opens path. If it is missing, it is created, with mode 0700 and a durable name, but not its parents.
+  // Opens path. If it is missing, it is created, with mode 0700, but not its parents.
   // access: it is a symbolic link, another owner's, or open to others.
   static Result<Directory> open(const std::string& path);
   // What its files consist of, if that is memory. Before the first one is made.
@@ -43,15 +43,15 @@ class Directory {
   Result<std::vector<std::string>> list() const;
   // Makes durable the names that were created so far.
   Status sync() const;
+  // Makes the directory's own name durable, in the directory above it, if this open has created it.
+  Status sync_new_name() const;
 
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
 
  private:
-  // Makes the directory's own name durable, in the directory above it.
-  Status sync_name() const;
-
   std::string path_;
+  bool created_ = false;
   FileDescriptor fd_;
   HugePages huge_ = HugePages::none;
 };

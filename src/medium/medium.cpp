@@ -132,7 +132,7 @@ class FileMedium final : public Medium {
 
   // After a power failure a durable record is of no use if its file has lost its name or its blocks.
   Status make_name_durable(int fd) {
-    if (kind_ == MediumKind::tmpfs || durability_ == Durability::none) return Status();
+    if (!outlives_power(kind_, durability_)) return Status();
     if (fsync(fd) != 0) return Status::from_errno(errno, "fsync in " + directory());
     return directory_.sync();
   }
@@ -188,6 +188,7 @@ Result<std::unique_ptr<Medium>> open_medium(const std::string& directory, Durabi
   if (!opened.ok()) return opened.status();
   const auto facts = probe_medium(opened->path());
   if (!facts.ok()) return facts.status();
+  if (outlives_power(facts.value().kind, durability)) PMIO_TRY(opened->sync_new_name());
   return std::unique_ptr<Medium>(std::make_unique<FileMedium>(std::move(*opened), facts.value(), durability));
 }
 

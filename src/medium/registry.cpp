@@ -79,7 +79,9 @@ Status Registry::add(uint64_t job, const std::string& log_directory, bool durabl
     unlinkat(directory_.fd(), name.c_str(), 0);
     return Status::from_errno(error, directory_.path() + "/" + name);
   }
-  return durable ? directory_.sync() : Status();
+  if (!durable) return {};
+  PMIO_TRY(directory_.sync_new_name());
+  return directory_.sync();
 }
 
 Status Registry::remove(uint64_t job) const { return directory_.remove_file(job_name(job)); }

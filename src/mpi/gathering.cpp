@@ -71,7 +71,8 @@ bool is_against_gathering(const Handle& handle) {
   if (!handle.file || !handle.can_write() || handle.file->reach().spans_nodes()) return true;
   if (handle.hints.gather == Gather::on) return false;
   return handle.hints.gather == Gather::off || handle.hints.mode != Mode::automatic ||
-         handle.hints.buffering.writes == Buffering::disable || handle.closes_in_background;
+         handle.hints.goal == Goal::time_to_log || handle.hints.buffering.writes == Buffering::disable ||
+         handle.closes_in_background;
 }
 
 bool asks_to_gather(const Handle& handle, uint64_t bytes) {

@@ -39,17 +39,21 @@ bool Appender::goes_straight(const Vector& where) const {
 
 Status Appender::write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer,
                              CallNumber call, LargeBytes* large, bool* written) {
+  const uint64_t began_ns = monotonic_ns();
+  large_pieces_.begin_piece(where.bytes(), began_ns);
+  large->any = true;
   if (!goes_straight(where)) return {};
   const WaitsInAppend waits(waits_);
   // Before anything of it can be in the file.
   if (call.open != 0)
     file_.cell->opens[call.open - 1].straight.store(progress_of(call.number, call.independent),
                                                     std::memory_order_relaxed);
-  const uint64_t began_ns = monotonic_ns();
   PMIO_TRY(large_pieces_.write(where, memory, buffer, written));
   if (!*written) return {};
   large->bytes += where.bytes();
-  large->ns += monotonic_ns() - began_ns;
+  const uint64_t now_ns = monotonic_ns();
+  large->ns += now_ns - began_ns;
+  large_pieces_.end_piece(now_ns);
   return {};
 }
 

@@ -127,6 +127,8 @@ Status Appender::append(uint64_t offset, const std::byte* data, uint64_t bytes, 
   }
   finished(call);
   tally(bytes, began_ns, call);
+  if (bytes >= large_pieces_.least_bytes()) [[unlikely]]
+    large_pieces_.end_piece(monotonic_ns());
   return {};
 }
 
@@ -179,6 +181,8 @@ Status Appender::append(PatternCursor& file, PatternCursor& memory, const std::b
     tally_large(bytes, large, call);
   if (began_ns != 0) began_ns += large.ns;
   if (large.bytes < bytes) tally(bytes - large.bytes, began_ns, call);
+  if (large.any && large.bytes < bytes) [[unlikely]]
+    large_pieces_.end_piece(monotonic_ns());
   return {};
 }
 

@@ -140,6 +140,7 @@ class Appender {
   // Of a call: what of it went straight to the file, and the time that this took.
   struct LargeBytes {
     uint64_t bytes = 0, ns = 0;
+    bool any = false;  // also if they were logged
   };
 
   void give_up_held();  // this thread holds `mutex`, which it may have taken some calls before

@@ -74,6 +74,19 @@ uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment, bool m
   return now - unwritten_ns_ >= kUnwrittenNs ? pool.wanted_at_first() : 0;
 }
 
+// How many segments the next bursts of large pieces would find use for: half of the log at most.
+static uint32_t wanted_for_bursts(const std::vector<std::shared_ptr<File>>& files, const SegmentPool& pool) {
+  uint64_t bytes = 0;
+  for (const auto& file : files) {
+    LargePieces& pieces = file->parts().large_pieces;
+    if (const uint64_t now = monotonic_ns(); pieces.pauses().asks_for_idle(now) && has_idle_processor())
+      pieces.pauses().note_idle(now);
+    bytes += pieces.wanted_warm_bytes();
+  }
+  if (bytes == 0 || pool.is_of_huge_pages()) return 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes / pool.segment_bytes() + 1, pool.limit() / 2));
+}
+
 void Background::look() {
   const bool is_lost = job_.lost_log.look_now_and_then(monotonic_ns());
   if (is_lost) job_.lost_log.give_up();
@@ -90,10 +103,12 @@ void Background::look() {
       }));
   const uint32_t used_by_files = with_segment(open_now);
   const bool unwritten = may_be_logged(open_now);
+  const uint32_t for_bursts = wanted_for_bursts(open_now, job_.member->pool());
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());
   open_now.clear();
-  const uint32_t ahead = is_short || is_lost ? 0 : wanted_ahead(tables, used_by_files, unwritten);
+  const uint32_t ahead =
+      is_short || is_lost ? 0 : std::max(wanted_ahead(tables, used_by_files, unwritten), for_bursts);
   while (job_.member->pool().free() < ahead && job_.files.recycle_resting()) {
   }
   job_.member->pool().prefault(ahead, [this] { return !wake_up_.is_due() && has_idle_processor(); });

@@ -135,6 +135,7 @@ Status File::sync() {
   Counters& counters = parts_->shared.job->member->counters();
   count(counters.sync_calls);
   const uint64_t start = monotonic_ns();
+  parts_->large_pieces.pauses().spoil();
   PMIO_TRY(persist());
   PMIO_TRY(drain(DrainScope::everywhere));
   if (target().access() != TargetFile::Access::read_only) PMIO_TRY(changes().sync());

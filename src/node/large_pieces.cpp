@@ -24,15 +24,22 @@ class LargeWrite {
 
 void LargePieces::set(const DirectFrom& from) {
   DirectFrom allowed = file_.job->member->outlives_node() ? DirectFrom{} : from;
-  if (allowed == kDirectFrom && is_memory(file_.target->file_system())) allowed = kDirectFromInMemory;
+  const bool is_default = allowed.warm == kDirectFrom.warm && allowed.cold == kDirectFrom.cold;
+  if (is_default && is_memory(file_.target->file_system())) allowed.cold = kDirectFromInMemory.cold;
+  unless_hidden_.store(allowed.unless_hidden, std::memory_order_relaxed);
   from_warm_.store(allowed.warm, std::memory_order_relaxed);
   from_cold_.store(allowed.cold, std::memory_order_relaxed);
   least_bytes_.store(std::min(allowed.warm, allowed.cold), std::memory_order_relaxed);
 }
 
 void LargePieces::set_all() {
+  unless_hidden_.store(false, std::memory_order_relaxed);
   for (std::atomic<uint64_t>* bytes : {&from_warm_, &from_cold_, &least_bytes_})
     bytes->store(1, std::memory_order_relaxed);
+}
+
+void LargePieces::begin_piece(uint64_t bytes, uint64_t now_ns) {
+  pauses_.begin(bytes, now_ns, file_.own_is_drained());
 }
 
 // The cells tell it of whole segments, which is enough for most programs; else the records do. Bytes that

@@ -18,6 +18,7 @@
 #include "node/direct_writer.h"
 #include "node/job.h"
 #include "node/log_reader.h"
+#include "node/pauses.h"
 #include "node/shared_file.h"
 
 namespace pmio {
@@ -35,7 +36,17 @@ class LargePieces {
   uint64_t least_bytes() const { return least_bytes_.load(std::memory_order_relaxed); }
   // Whether a piece of at least least_bytes() does, if the log has warm room for it or not.
   bool suits(uint64_t bytes, bool warm) const {
+    if (warm && unless_hidden_.load(std::memory_order_relaxed) && pauses_.hide_drains()) return false;
     return bytes >= (warm ? from_warm_ : from_cold_).load(std::memory_order_relaxed);
+  }
+  // A piece of at least least_bytes() comes, and has been written, to the file or the log.
+  void begin_piece(uint64_t bytes, uint64_t now_ns);
+  void end_piece(uint64_t now_ns) { pauses_.end(now_ns); }
+  // Those between large pieces. Any thread, but for begin and end.
+  Pauses& pauses() { return pauses_; }
+  // So much of the log is to be warm for the next of them. Any thread.
+  uint64_t wanted_warm_bytes() const {
+    return unless_hidden_.load(std::memory_order_relaxed) ? pauses_.wanted_warm_bytes() : 0;
   }
   // Whether any has gone to the file. Any thread.
   bool any_written() const { return any_written_.load(std::memory_order_relaxed); }
@@ -55,6 +66,8 @@ class LargePieces {
   std::atomic<uint64_t> from_warm_{UINT64_MAX}, from_cold_{UINT64_MAX}, least_bytes_{UINT64_MAX};
   std::atomic<bool> any_written_{false};
   std::atomic<uint64_t> if_cold_bytes_{0};
+  std::atomic<bool> unless_hidden_{false};
+  Pauses pauses_;
   bool expected_ = false;  // Drainer::expect_large_writes
 };
 

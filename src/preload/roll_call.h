@@ -1,11 +1,11 @@
 /* Whether every process of this job has pmio, found out without a message, where all are on one node.
  *
  * The vote (vote.h) is a collective call. A process without pmio never makes it: the others would wait for
- * ever, or its own first collective call would meet theirs. So each process that has pmio counts itself, before
- * the library's MPI_Init, in memory that the processes of the node share. It is named by what the launcher has
- * told all of them. The library's MPI_Init ends when all have begun it, so that afterwards all have counted
- * themselves that ever will. Who then finds some missing closes the count. A count that is closed never becomes
- * full, and a full one is never closed: all find the same.
+ * ever, or its own first collective call would meet theirs. So each process that has pmio counts itself,
+ * before the library's MPI_Init, in memory that the processes of the node share. It is named by what the
+ * launcher has told all of them. The library's MPI_Init ends when all have begun it, so that afterwards all
+ * have counted themselves that ever will. Who then finds some missing closes the count. A count that is
+ * closed never becomes full, and a full one is never closed: all find the same.
  *
  * Plain C, for the runtime libraries too. Threads: one, the one that calls MPI_Init. */
 #ifndef PMIO_PRELOAD_ROLL_CALL_H

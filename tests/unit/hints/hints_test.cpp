@@ -66,6 +66,23 @@ TEST(SetHint, TakesASizeForLargePieces) {
   EXPECT_EQ(hints.direct_from, kDirectFrom);
 }
 
+TEST(SetHint, TakesAGoal) {
+  Hints hints;
+  EXPECT_TRUE(direct_from(hints, false).unless_hidden);
+  EXPECT_TRUE(set_hint(hints, "pmio_goal", "Time-To-Log").ok());
+  EXPECT_EQ(direct_from(hints, false), DirectFrom{});
+  EXPECT_EQ(direct_from(hints, true), DirectFrom{});
+  EXPECT_TRUE(set_hint(hints, "pmio_goal", "time-to-file").ok());
+  EXPECT_FALSE(direct_from(hints, false).unless_hidden);
+  EXPECT_EQ(direct_from(hints, false).warm, kDirectFrom.warm);
+  EXPECT_EQ(set_hint(hints, "pmio_goal", "speed").code(), Code::invalid);
+  EXPECT_TRUE(set_hint(hints, "pmio_direct_from", "1M").ok());
+  EXPECT_TRUE(set_hint(hints, "pmio_goal", "time-to-log").ok());
+  EXPECT_EQ(direct_from(hints, false), (DirectFrom{1 << 20, 1 << 20})) << "who says a size has it";
+  EXPECT_TRUE(set_hint(hints, "pmio_goal", "auto").ok());
+  EXPECT_EQ(hints.goal, Goal::automatic);
+}
+
 TEST(SetHint, TakesWhetherPiecesAreGathered) {
   Hints hints;
   EXPECT_EQ(hints.gather, Gather::automatic);

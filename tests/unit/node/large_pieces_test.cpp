@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/file_system.h"
 #include "node/control.h"
 #include "node/file_parts.h"
@@ -331,6 +333,37 @@ TEST_F(WithLargePieces, GoStraightIfALogOfHugePagesIsFull) {
   for (uint64_t at = 0; at < (18 << 20); at += kLarge / 2) write(at, kLarge / 2, 'l');
   EXPECT_GT(straight(), 0u);
   EXPECT_EQ(all[0].job->counters().append_wait_ns, 0u);
+  expect_read();
+  expect_file();
+}
+
+TEST_F(WithLargePieces, AreLoggedIfTheProgramsPausesHideTheDrain) {
+  open_on_huge_pages({kLarge, kLarge, true});  // which count as warm
+  Pauses& pauses = file().parts().large_pieces.pauses();
+  const auto pause = [&pauses] {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(Pauses::kDrainStartNs + 10'000'000));
+    pauses.note_idle(monotonic_ns());
+  };
+  uint64_t at = 0;
+  const auto write_next = [&](char value) {
+    write(at, kLarge, value);
+    at += kLarge;
+  };
+  for (uint32_t i = 1; i <= Pauses::kGoodPauses; i++) {
+    write_next('s');
+    EXPECT_EQ(straight(), i * kLarge);
+    pause();
+  }
+  write_next('l');
+  write_next('m');
+  EXPECT_EQ(straight(), Pauses::kGoodPauses * kLarge);
+  ASSERT_TRUE(file().drain().ok());
+  pause();
+  write_next('n');
+  EXPECT_EQ(straight(), Pauses::kGoodPauses * kLarge);
+  pause();  // nobody drains in it
+  write_next('o');
+  EXPECT_EQ(straight(), (Pauses::kGoodPauses + 1) * kLarge);
   expect_read();
   expect_file();
 }
