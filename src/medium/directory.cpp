@@ -157,7 +157,8 @@ Result<Directory> Directory::open(const std::string& path) {
   result.path_ = plain;
   result.fd_ = FileDescriptor(::open(plain.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!result.fd_.ok()) return open_error(errno, plain);
-  if (result.created_ && fchmod(result.fd(), 0700) != 0) return Status::from_errno(errno, "chmod 700 " + plain);
+  if (result.created_ && fchmod(result.fd(), 0700) != 0)
+    return Status::from_errno(errno, "chmod 700 " + plain);
   struct stat facts;
   if (fstat(result.fd(), &facts) != 0) return Status::from_errno(errno, "log directory " + plain);
   PMIO_TRY(check_owner(facts, plain));
