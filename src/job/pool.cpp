@@ -256,6 +256,11 @@ uint32_t SegmentPool::wanted_at_first() const {
   return static_cast<uint32_t>(std::min<uint64_t>(limit_ / 8, kMostAtFirst / segment_bytes_));
 }
 
+uint32_t SegmentPool::wanted_for(uint64_t bytes) const {
+  if (bytes == 0 || is_of_huge_pages_) return 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes / segment_bytes_ + 1, limit() / 2));
+}
+
 bool SegmentPool::wants_attention() const {
   const LockGuard lock(mutex_);
   uint32_t ready = 0, used = 0;

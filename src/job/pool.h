@@ -92,6 +92,9 @@ class SegmentPool {
   uint32_t wanted_ahead(uint32_t without_data) const;
   // The same while a file is open that nothing has been written to: an eighth of the log, 64 MiB at most.
   uint32_t wanted_at_first() const;
+  // The same for so many bytes that are to find warm memory: half of the log at most, since with more than
+  // that in it a drain begins while the program writes. 0: none, or the first touch costs little anyway.
+  uint32_t wanted_for(uint64_t bytes) const;
   // Whether the background thread has something to do for it before its next look.
   bool wants_attention() const;
 

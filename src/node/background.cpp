@@ -74,7 +74,7 @@ uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment, bool m
   return now - unwritten_ns_ >= kUnwrittenNs ? pool.wanted_at_first() : 0;
 }
 
-// How many segments the next bursts of large pieces would find use for: half of the log at most.
+// How many segments the next bursts of large pieces would find use for.
 static uint32_t wanted_for_bursts(const std::vector<std::shared_ptr<File>>& files, const SegmentPool& pool) {
   uint64_t bytes = 0;
   for (const auto& file : files) {
@@ -83,8 +83,7 @@ static uint32_t wanted_for_bursts(const std::vector<std::shared_ptr<File>>& file
       pieces.pauses().note_idle(now);
     bytes += pieces.wanted_warm_bytes();
   }
-  if (bytes == 0 || pool.is_of_huge_pages()) return 0;
-  return static_cast<uint32_t>(std::min<uint64_t>(bytes / pool.segment_bytes() + 1, pool.limit() / 2));
+  return pool.wanted_for(bytes);
 }
 
 void Background::look() {

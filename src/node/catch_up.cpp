@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -44,14 +43,10 @@ void CatchUp::warm_log_for(uint64_t bytes) {
   wake();
 }
 
-// Half of the log at most: with more than that in it, a drain begins while the program writes. A step at a
-// time, so that neither a file that lags nor the end of the job waits for it.
+// A step at a time, so that neither a file that lags nor the end of the job waits for it.
 void CatchUp::warm_log() {
   SegmentPool& pool = job_.member->pool();
-  const uint64_t bytes = wanted_warm_bytes_.load(std::memory_order_relaxed);
-  if (bytes == 0 || pool.is_of_huge_pages()) return;
-  const uint64_t segments = bytes / pool.segment_bytes() + 1;
-  pool.prefault(static_cast<uint32_t>(std::min<uint64_t>(segments, pool.limit() / 2)),
+  pool.prefault(pool.wanted_for(wanted_warm_bytes_.load(std::memory_order_relaxed)),
                 [this] { return !wake_up_.is_due(); });
 }
 
