@@ -166,10 +166,17 @@ PatternCursor::PatternCursor(const Pattern& pattern, int64_t base, uint64_t skip
   seek(skip);
 }
 
+void PatternCursor::enter_tile(uint64_t tile) {
+  tile_ = tile;
+  block_by_block_ = pattern_->parts.size() > kFewParts &&
+                    !__builtin_mul_overflow(tile, pattern_->extent, &shift_) &&
+                    !__builtin_add_overflow(shift_, base_, &shift_);
+}
+
 void PatternCursor::seek(uint64_t position) {
   position_ = position;
   if (pattern_->dense || pattern_->size == 0) return;
-  tile_ = position / pattern_->size;
+  enter_tile(position / pattern_->size);
   const uint64_t in_tile = position % pattern_->size;
   const auto& starts = pattern_->starts;
   part_ =
@@ -212,7 +219,7 @@ void PatternCursor::advance_blocks(uint64_t blocks) {
   block_ = 0;
   if (++part_ < pattern_->parts.size()) return;
   part_ = 0;
-  ++tile_;
+  enter_tile(tile_ + 1);
 }
 
 // Past at most max_bytes of what is left of the current block; returns how many.
@@ -281,7 +288,7 @@ void PatternCursor::extend(Vector& vector, uint64_t budget) {
   }
 }
 
-Vector PatternCursor::next(uint64_t max_bytes) {
+Vector PatternCursor::next_group(uint64_t max_bytes) {
   PMIO_ASSERT(max_bytes > 0 && pattern_->size > 0);
   if (pattern_->dense) return next_dense(max_bytes);
   const Vector& part = pattern_->parts[part_];
@@ -297,6 +304,13 @@ Vector PatternCursor::next(uint64_t max_bytes) {
       return next_endless(blocks, part.stride);
     }
   }
+  return next_blocks(max_bytes);
+}
+
+// From the start of a block, which max_bytes reach past.
+Vector PatternCursor::next_blocks(uint64_t max_bytes) {
+  const Vector& part = pattern_->parts[part_];
+  // The caller's: a copy by wide loads would wait until all stores before it have left the processor.
   Vector result{offset(), part.block_length, part.stride,
                 whole_blocks(max_bytes, part.block_length, part.count - block_)};
   if (result.count == 1) result.stride = 0;

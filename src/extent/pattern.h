@@ -67,7 +67,19 @@ class PatternCursor {
   // * n gives ONE vector of n blocks. A partial block is an extent of its own. The pattern must not be empty.
   // The piece is shorter than possible only if the next byte's offset would leave int64_t. An offset that is
   // itself outside is a programmer's error; FileView checks that before.
-  Vector next(uint64_t max_bytes);
+  Vector next(uint64_t max_bytes) {
+    // Here for the compiler to keep it out of memory: irregular patterns have millions of parts of one block.
+    if (!block_by_block_ || in_block_ != 0) return next_group(max_bytes);
+    const Vector& part = pattern_->parts[part_];
+    int64_t start = 0;
+    if (part.count != 1 || part.block_length > max_bytes || part_ + 1 == pattern_->parts.size() ||
+        __builtin_add_overflow(part.offset, shift_, &start)) {
+      return next_group(max_bytes);
+    }
+    position_ += part.block_length;
+    ++part_;
+    return {start, part.block_length};
+  }
 
   // The next contiguous piece only, of at most max_bytes: a block, what is left of one, or adjoining blocks.
   struct Piece {
@@ -78,15 +90,19 @@ class PatternCursor {
 
   // Steps back over n bytes that a caller could not use.
   void rewind(uint64_t n);
-  uint64_t position() const { return position_; }  // stream bytes since the tiling's start
+  uint64_t position() const { return position_; }          // stream bytes since the tiling's start
+  uint64_t bytes_into_block() const { return in_block_; }  // walked of the current block; dense: 0
   // Absolute offset of the byte at the current position.
   int64_t offset() const;
 
  private:
   void seek(uint64_t position);
+  void enter_tile(uint64_t tile);
+  Vector next_group(uint64_t max_bytes);
   bool try_offset(int64_t* out) const;
   void advance_blocks(uint64_t blocks);
   Vector next_dense(uint64_t max_bytes);
+  Vector next_blocks(uint64_t max_bytes);
   Vector next_endless(uint64_t blocks, int64_t stride);
   void extend(Vector& vector, uint64_t budget);
   uint64_t take_from_block(uint64_t max_bytes);
@@ -100,6 +116,9 @@ class PatternCursor {
   size_t part_ = 0;
   uint64_t block_ = 0;     // block of parts[part_]
   uint64_t in_block_ = 0;  // bytes of it already walked
+  // Of a pattern of many parts, which next() merges only from one tile to the next.
+  bool block_by_block_ = false;
+  int64_t shift_ = 0;  // then: from a part's offset in its tile to the absolute one
 };
 
 }  // namespace pmio

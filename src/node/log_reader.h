@@ -83,10 +83,10 @@ class LogReader {
   // Nobody has logged anything: the file alone, whose end need not be looked up.
   Status read_file(uint64_t offset, std::byte* data, uint64_t bytes, uint64_t* got, bool collective);
   void find_same_shape(const Vector& wanted, const std::byte** data, uint64_t* blocks) PMIO_REQUIRES(mutex_);
-  Status copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* blocks)
+  Status read_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer, uint64_t* done)
       PMIO_REQUIRES(mutex_);
-  Status read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
-                         std::byte* buffer, uint64_t* done) PMIO_REQUIRES(mutex_);
+  void scatter_batch(PatternCursor& memory, std::byte* buffer, const std::byte* image, int64_t begin,
+                     uint64_t bytes) const PMIO_REQUIRES(mutex_);
   Status read_batch(PatternCursor& memory, std::byte* buffer) PMIO_REQUIRES(mutex_);
   void count_in_part(uint64_t bytes, uint64_t span, uint64_t file_bytes) PMIO_REQUIRES(mutex_);
   uint64_t covered_bytes_of_batch() const PMIO_REQUIRES(mutex_);

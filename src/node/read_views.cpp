@@ -74,23 +74,11 @@ void LogReader::find_same_shape(const Vector& wanted, const std::byte** data, ui
   *blocks = std::min(held, most);
 }
 
-// Serves the next of the `left` bytes of the file cursor as far as they can be copied whole: *done of them.
-Status LogReader::read_same_shape(PatternCursor& file, uint64_t left, uint64_t size, PatternCursor& memory,
-                                  std::byte* buffer, uint64_t* done) {
+// Serves the first *done bytes of `wanted`, as far as they can be copied whole.
+Status LogReader::read_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
+                                  uint64_t* done) {
   *done = 0;
-  const Vector wanted = file.next(left);
-  uint64_t blocks = 0;
-  if (wanted.count > 1 && wanted.bytes() >= kWorthwhile && static_cast<uint64_t>(wanted.end()) <= size) {
-    if (!batch_.empty()) PMIO_TRY(read_batch(memory, buffer));  // the memory cursor moves in stream order
-    PMIO_TRY(copy_same_shape(wanted, memory, buffer, &blocks));
-  }
-  *done = blocks * wanted.block_length;
-  file.rewind(wanted.bytes() - *done);
-  return {};
-}
-
-Status LogReader::copy_same_shape(const Vector& wanted, PatternCursor& memory, std::byte* buffer,
-                                  uint64_t* blocks) {
+  if (!batch_.empty()) PMIO_TRY(read_batch(memory, buffer));  // the memory cursor moves in stream order
   merge_if_due();
   Epoch epoch;
   constexpr size_t kMostRecords = 64;
@@ -98,16 +86,17 @@ Status LogReader::copy_same_shape(const Vector& wanted, PatternCursor& memory, s
                    &epoch));
   if (!epoch.complete) return {};
   const std::byte* data = nullptr;
-  find_same_shape(wanted, &data, blocks);
-  if (*blocks == 0) return {};
-  const uint64_t bytes = *blocks * wanted.block_length;
+  uint64_t blocks = 0;
+  find_same_shape(wanted, &data, &blocks);
+  if (blocks == 0) return {};
+  const uint64_t bytes = blocks * wanted.block_length;
   scatter(memory, buffer, data, bytes);
   if (is_over(epoch)) {  // what was copied may be another generation's
     memory.rewind(bytes);
-    *blocks = 0;
     return {};
   }
   tally_.log_bytes += bytes;
+  *done = bytes;
   return {};
 }
 
@@ -120,6 +109,7 @@ void LogReader::count_in_part(uint64_t bytes, uint64_t span, uint64_t file_bytes
 }
 
 uint64_t LogReader::covered_bytes_of_batch() const {
+  if (covered_.empty()) return 0;
   uint64_t bytes = 0;
   for (const Vector& vector : batch_) {
     auto interval = std::partition_point(covered_.begin(), covered_.end(), [&](const Interval& covered) {
@@ -134,6 +124,27 @@ uint64_t LogReader::covered_bytes_of_batch() const {
     }
   }
   return bytes;
+}
+
+// Puts the `bytes` of the batch where the cursor points. Byte `begin` of the file is *image.
+void LogReader::scatter_batch(PatternCursor& memory, std::byte* buffer, const std::byte* image, int64_t begin,
+                              uint64_t bytes) const {
+  const PatternCursor::Piece piece = memory.next_piece(bytes);
+  if (piece.length < bytes) {
+    memory.rewind(piece.length);
+    for (const Vector& vector : batch_)
+      scatter_vector(memory, buffer, image + (vector.offset - begin), vector);
+    return;
+  }
+  std::byte* to = buffer + piece.offset;
+  for (const Vector& vector : batch_) {
+    const std::byte* const from = image + (vector.offset - begin);
+    if (vector.count == 1)
+      copy_piece(to, from, vector.block_length);
+    else
+      gather_blocks(to, from, vector.block_length, vector.stride, vector.count);
+    to += vector.bytes();
+  }
 }
 
 // Reads the vectors of `batch_`, whose span is at most a window_, in stream order into the memory cursor.
@@ -157,11 +168,12 @@ Status LogReader::read_batch(PatternCursor& memory, std::byte* buffer) {
     PMIO_TRY(read);
     if (bytes < span) count_in_part(bytes, span, file_bytes);
   }
+  if (sieve) {
+    scatter_batch(memory, buffer, window, begin, bytes);
+    batch_.clear();
+    return {};
+  }
   for (const Vector& vector : batch_) {
-    if (sieve) {
-      scatter_vector(memory, buffer, window + (vector.offset - begin), vector);
-      continue;
-    }
     for (uint64_t i = 0; i < vector.count; i++) {
       const auto at = static_cast<uint64_t>(vector.offset + static_cast<int64_t>(i) * vector.stride);
       std::byte* const block = window_.at(at);
@@ -178,12 +190,18 @@ Status LogReader::read_views(PatternCursor& file, PatternCursor& memory, std::by
   batch_.clear();
   int64_t batch_begin = 0;
   while (left > 0) {
-    uint64_t done = 0;
-    PMIO_TRY(read_same_shape(file, left, size, memory, buffer, &done));
-    left -= done;
-    *got += done;
-    if (left == 0) break;
-    Vector vector = file.next(std::min(left, kWindowBytes / 2));
+    Vector vector = file.next(left);
+    const bool worthwhile =
+        vector.count > 1 && vector.bytes() >= kWorthwhile && static_cast<uint64_t>(vector.end()) <= size;
+    if (worthwhile || vector.bytes() > kWindowBytes / 2) {
+      uint64_t done = 0;
+      if (worthwhile) PMIO_TRY(read_same_shape(vector, memory, buffer, &done));
+      file.rewind(vector.bytes() - done);
+      left -= done;
+      *got += done;
+      if (left == 0) break;
+      vector = file.next(std::min(left, kWindowBytes / 2));
+    }
     // A vector that spans more than a window_ is taken in parts that do not.
     if (static_cast<uint64_t>(vector.end() - vector.offset) > kWindowBytes) {
       const uint64_t blocks = std::max<uint64_t>(

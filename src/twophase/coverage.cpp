@@ -12,15 +12,6 @@ namespace {
 // Beyond so many, bits are faster than sorting.
 constexpr uint64_t kMostBlocks = 1024;
 
-uint64_t offset_in(const Vector& piece, const Interval& window) {
-  return static_cast<uint64_t>(piece.offset) - window.begin;
-}
-
-void set_piece(BitSetter& bits, const Vector& piece, const Interval& window) {
-  bits.set_blocks(offset_in(piece, window), piece.block_length, static_cast<uint64_t>(piece.stride),
-                  piece.count);
-}
-
 }  // namespace
 
 void SharedBits::take(uint64_t end, uint64_t base, std::vector<Interval>* list) {
@@ -33,15 +24,10 @@ void PieceList::begin(uint64_t step) {
   count = in_bits = 0;
 }
 
-void PieceList::add(const Vector& piece, const Interval& of_window, BitSetter& bits) {
-  if (in_bits == 0 && count < kRoom) {
-    pieces[count++] = piece;
-    return;
-  }
-  for (uint32_t i = 0; i < count; ++i) set_piece(bits, pieces[i], of_window);
+void PieceList::move_to_bits(const Interval& of_window, BitSetter& bits) {
+  for (uint32_t i = 0; i < count; ++i) bits.set_piece(pieces[i], of_window.begin);
   count = 0;
   in_bits = 1;
-  set_piece(bits, piece, of_window);
 }
 
 // False: there are too many blocks.
@@ -87,7 +73,7 @@ void Coverage::unite(std::span<const Vector> pieces, bool with_bits, SharedBits 
   if (!with_bits && unite_by_blocks(pieces, covered)) return;
   {
     BitSetter setter(bits);
-    for (const Vector& piece : pieces) set_piece(setter, piece, window);
+    for (const Vector& piece : pieces) setter.set_piece(piece, window.begin);
   }
   bits.take(window.bytes(), window.begin, covered);
 }

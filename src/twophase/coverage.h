@@ -1,6 +1,7 @@
 // Which bytes of a window the ranks of a node have pieces in: told by each of them, found by one.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -28,7 +29,8 @@ class SharedBits {
   uint64_t* words_;
 };
 
-// Sets bits for one thread, a word at a time: small pieces that are near each other share one.
+// Sets bits for one thread. Those near each other are put together first: an atomic operation waits for all
+// stores before it, and those into an image may be to cache lines that are far away.
 class BitSetter {
  public:
   explicit BitSetter(SharedBits bits) : words_(bits.words_) {}
@@ -47,25 +49,37 @@ class BitSetter {
     for (uint64_t word = first + 1; word < last; ++word) words_[word] = ~uint64_t{0};
     unite(last, tail);
   }
-  void set_blocks(uint64_t begin, uint64_t length, uint64_t stride, uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) set(begin + i * stride, begin + i * stride + length);
+  // Bit 0 is byte `base` of the file.
+  void set_piece(const Vector& piece, uint64_t base) {
+    uint64_t begin = static_cast<uint64_t>(piece.offset) - base;
+    for (uint64_t i = 0; i < piece.count; ++i, begin += static_cast<uint64_t>(piece.stride))
+      set(begin, begin + piece.block_length);
   }
 
  private:
+  static constexpr uint64_t kRoom = 512;  // words: 32 KiB of a window
   void unite(uint64_t word, uint64_t bits) {
-    if (word != word_) {
+    if (word - first_ >= kRoom) {  // in front of them, too
       flush();
-      word_ = word;
+      first_ = end_ = word;
     }
-    bits_ |= bits;
+    while (end_ <= word) near_[end_++ - first_] = 0;
+    near_[word - first_] |= bits;
   }
   void flush() {
-    if (bits_ != 0) std::atomic_ref(words_[word_]).fetch_or(bits_, std::memory_order_relaxed);
-    bits_ = 0;
+    for (uint64_t word = first_; word < end_; ++word) {
+      const uint64_t bits = near_[word - first_];
+      if (bits == ~uint64_t{0})
+        words_[word] = bits;
+      else if (bits != 0)
+        std::atomic_ref(words_[word]).fetch_or(bits, std::memory_order_relaxed);
+    }
   }
 
   uint64_t* words_;
-  uint64_t word_ = 0, bits_ = 0;  // not set yet
+  // Words [first_, end_), not set yet.
+  uint64_t first_ = 0, end_ = 0;
+  std::array<uint64_t, kRoom> near_;
 };
 
 // The pieces that one rank has in one window. In memory that the ranks of a node share: written by that rank,
@@ -79,7 +93,19 @@ struct alignas(64) PieceList {
 
   void begin(uint64_t step);
   // Of the window's bits. The setter's must all be set before another rank reads the list.
-  void add(const Vector& piece, const Interval& of_window, BitSetter& bits);
+  void add(const Vector& piece, const Interval& of_window, BitSetter& bits) {
+    if (in_bits == 0 && count < kRoom)
+      pieces[count++] = piece;
+    else
+      add_to_bits(piece, of_window, bits);
+  }
+
+ private:
+  void add_to_bits(const Vector& piece, const Interval& of_window, BitSetter& bits) {
+    if (in_bits == 0) move_to_bits(of_window, bits);
+    bits.set_piece(piece, of_window.begin);
+  }
+  void move_to_bits(const Interval& of_window, BitSetter& bits);
 };
 static_assert(sizeof(PieceList) == 1024);
 

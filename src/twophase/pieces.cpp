@@ -1,6 +1,7 @@
 #include "twophase/pieces.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "extent/strided_copy.h"
 

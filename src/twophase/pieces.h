@@ -1,8 +1,6 @@
 // Copies between a program's buffer and the image of a window.
 #pragma once
 
-#include <cstring>
-
 #include "base/copy.h"
 #include "twophase/stream.h"
 
@@ -25,22 +23,9 @@ void copy_group(const Vector& group, PatternCursor& memory, std::byte* base, std
 template <Way way>
 void copy_run(const Vector& group, uint64_t done, std::byte* at, std::byte* memory, uint64_t bytes);
 
-template <class Word>
-void copy_ends(std::byte* to, const std::byte* from, uint64_t length) {
-  Word first, last;
-  std::memcpy(&first, from, sizeof first);
-  std::memcpy(&last, from + length - sizeof last, sizeof last);
-  std::memcpy(to, &first, sizeof first);
-  std::memcpy(to + length - sizeof last, &last, sizeof last);
-}
-
-// Irregular pieces are often 4 to 16 bytes long, and then a call takes as long as the copy.
 template <Way way>
 void copy_piece(std::byte* image, std::byte* memory, uint64_t length) {
-  std::byte* const to = way == Way::to_image ? image : memory;
-  const std::byte* const from = way == Way::to_image ? memory : image;
-  if (length > 16 || length < 4) return copy_bytes(to, from, length);
-  length >= 8 ? copy_ends<uint64_t>(to, from, length) : copy_ends<uint32_t>(to, from, length);
+  way == Way::to_image ? copy_piece(image, memory, length) : copy_piece(memory, image, length);
 }
 
 // A request's buffer, from one of its bytes on.

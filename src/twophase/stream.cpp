@@ -4,8 +4,26 @@
 
 namespace pmio {
 
+namespace {
+
+constexpr uint64_t kSmallPiece = 128;  // two cache lines
+constexpr size_t kSample = 8;
+
+// By its first parts: irregular patterns have many, and this is asked in each call.
+bool has_small_pieces(const Pattern& pattern) {
+  uint64_t bytes = 0, pieces = 0;
+  for (size_t i = 0; i < std::min(kSample, pattern.parts.size()); ++i) {
+    bytes += pattern.parts[i].bytes();
+    pieces += pattern.parts[i].count;
+  }
+  return bytes < pieces * kSmallPiece;
+}
+
+}  // namespace
+
 Stream::Stream(const TwoPhaseRequest& request) : request_(request) {
-  if (request.bytes == 0) return;
+  if (request.bytes == 0) return;  // it may have no view
+  small_pieces_ = has_small_pieces(*request.view);
   range_ = {static_cast<uint64_t>(file_cursor(0).offset()),
             static_cast<uint64_t>(file_cursor(request.bytes - 1).offset()) + 1};
 }

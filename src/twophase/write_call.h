@@ -23,6 +23,7 @@ class WriteCall {
   };
 
   void fill(const Step& step, const Interval& mine);
+  uint64_t first_byte(const Interval& mine) const;
   // Each does what can be done without waiting, and says whether it did something.
   bool serve();
   bool write_window();

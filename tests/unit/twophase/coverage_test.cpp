@@ -54,7 +54,7 @@ TEST_F(CoverageTest, BitsAreThoseOfThePieces) {
 }
 
 TEST_F(CoverageTest, BlocksAreAStrideApart) {
-  BitSetter(bits()).set_blocks(3, 2, 5, 3);
+  BitSetter(bits()).set_piece({kBase + 3, 2, 5, 3}, kBase);
   const std::vector<Interval> expected{
       {kBase + 3, kBase + 5}, {kBase + 8, kBase + 10}, {kBase + 13, kBase + 15}};
   EXPECT_EQ(taken(), expected);
