@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "work.h"
 
 enum { MOST = 64, COPIES = 3 /* the log's, the page cache's, and as much again */ };
 
@@ -28,14 +29,6 @@ struct bench {
   int count;
   double compute_s, io[MOST], computed[MOST];
 };
-
-static void work(long units) {
-  static volatile double result;
-  double x = 1;
-  for (long i = 0; i < units; i++) x = x * 1.0000001 + 1e-9;
-  result = x;
-  (void)result;
-}
 
 /* Units of work that take so many seconds, the same on all ranks. */
 static long units_of(double seconds) {

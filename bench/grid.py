@@ -90,7 +90,7 @@ class Grid:
             raise SystemExit(f"--ways: {', '.join(sorted(wrong))}: there are {', '.join(known)}")
         self.ways = [way for way in known if not options.ways or way in (grid_results.AUTO, *options.ways)]
         self.what = {"mpi": mpi.tag, "ranks": contestants.RANKS, "bytes": options.bytes, "ways": self.ways,
-                     "plain": self.plain}  # fmt: skip
+                     "plain": self.plain, "busy": options.busy}  # fmt: skip
         self.rows = self.begun()
         self.directories = {}
 
@@ -126,6 +126,7 @@ class Grid:
         options, pattern = self.options, PATTERNS[cell["pattern"]]
         amount = pattern.amount(options.bytes)
         arguments = [*pattern.arguments(contestants.RANKS, amount), "--compute", cell["compute"], "--spread"]
+        arguments += ["--busy"] if options.busy else []
         arguments += ["--read"] if cell["operation"] == "read" else []
         log = self.options.log_dir if cell["log"] == "tmpfs" else options.work
         times = contestants.run(options.build, self.mpi, way, arguments, amount, self.directories[cell["file_system"]],
@@ -218,6 +219,7 @@ def parse_options():
                         help="tmpfs: --log-dir; disk: --work")  # fmt: skip
     parser.add_argument("--states", type=words(("cold", "warm")), default=["cold", "warm"])
     parser.add_argument("--compute", type=seconds_list, default=[0.0], help="seconds, spread between the calls")
+    parser.add_argument("--busy", action="store_true", help="computing keeps the processors busy; else it sleeps")
     parser.add_argument("--bytes", type=int, default=32 * MIB, help="of a rank, at least one call")
     parser.add_argument("--resume", action="store_true", help="go on with what --json has")
     parser.add_argument("--seconds", type=float, help="stop after so long, to be resumed")

@@ -7,15 +7,15 @@
  *   mpiio_bench --file F --tile N[xN...] [--element BYTES] [--bytes PER_RANK]
  *               [--writers RANKS]
  *               [--independent] [--read] [--read-again] [--group RANKS] [--compute SECONDS] [--spread]
- * [--warm]
- *               [--hint KEY=VALUE]... [--copy DIRECTORY [--checked]]
+ *               [--busy] [--warm] [--hint KEY=VALUE]... [--copy DIRECTORY [--checked]]
  *
  * Data are made before the clock starts. A phase's time is that of the slowest rank; no barrier is between
  * the calls of a phase. --read reads, before the close, what the next rank wrote: of all, or of a group of
  * successive ranks (those of a node, say). --read-again closes the file, opens it for reading and writing,
  * and reads the same. --compute sleeps before the close, as a program that computes does, untimed; with
- * --spread in ten parts between the calls. --segmented: a rank's calls write one region of the file.
- * --random-order: and its places in an order of its own. --irregular: pieces of --mean bytes (516) at
+ * --spread in ten parts between the calls. With --busy it works instead, for so long of its processor's time,
+ * and what it takes longer counts as time of the calls. --segmented: a rank's calls write one region of the
+ * file. --random-order: and its places in an order of its own. --irregular: pieces of --mean bytes (516) at
  * irregular places. --tile: a call writes a subarray of up to four dimensions, of elements of --element bytes
  * (8). --writers: only so many ranks, evenly spread, have data. --warm does it all, but computing, once
  * before, to another file, and forgets it. --copy does no I/O at all: memcpy of the same bytes, a call's at a
@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "work.h"
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
 #define MADV_POPULATE_WRITE 23
@@ -47,7 +48,7 @@ struct bench {
   const char* path;
   const char* tile;  /* NULL: no dimensions */
   MPI_Offset groups; /* 0: regular */
-  int read, read_again, warm, checked, spread, random_order, group;
+  int read, read_again, warm, checked, spread, random_order, busy, group;
   double compute_s;
 };
 
@@ -60,22 +61,28 @@ static int next_rank(const struct bench* b) {
   return first + (rank - first + 1) % b->group;
 }
 
-static void compute(double seconds) {
+/* One of so many parts; returns the seconds that are not to count. */
+static double compute(const struct bench* b, int parts) {
+  const double start = MPI_Wtime(), seconds = b->compute_s / parts;
+  if (b->busy) {
+    work_for(seconds);
+    return seconds;
+  }
   const struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
   nanosleep(&time, NULL);
+  return MPI_Wtime() - start;
 }
 
 static double transfer(struct bench* b, int owner, int writing) {
-  const MPI_Offset all = calls(&b->pattern), parts = all < 10 ? all : 10;
+  const MPI_Offset all = calls(&b->pattern);
+  const int parts = all < 10 ? (int)all : 10;
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   double computed = 0;
   for (MPI_Offset call = 0; call < all; call++) {
     access_call(&b->access, owner, call, writing);
     if (!writing || !b->spread || (call + 1) * parts / all == call * parts / all) continue;
-    const double pause = MPI_Wtime();
-    compute(b->compute_s / (double)parts);
-    computed += MPI_Wtime() - pause;
+    computed += compute(b, parts);
   }
   return slowest(MPI_Wtime() - start - computed);
 }
@@ -103,7 +110,7 @@ static struct times run_once(struct bench* b, const char* path, int check) {
   access_select(&b->access, s->rank);
   t.write = transfer(b, s->rank, 1);
   if (b->read) t.read = read_next(b);
-  if (!b->spread) compute(b->compute_s);
+  if (!b->spread) compute(b, 1);
   MPI_Barrier(MPI_COMM_WORLD);
   start = MPI_Wtime();
   const MPI_Offset begin = access_close(&b->access);
@@ -232,6 +239,7 @@ static int parse_flag(struct bench* b, const char* option) {
       {"--warm", &b->warm},
       {"--checked", &b->checked},
       {"--spread", &b->spread},
+      {"--busy", &b->busy},
       {"--segmented", &b->pattern.segmented},
       {"--random-order", &b->random_order},
   };

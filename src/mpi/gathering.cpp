@@ -82,7 +82,8 @@ bool asks_to_gather(const Handle& handle, uint64_t bytes) {
 Gathering::Gathering(Handle& handle, GatherWish wish)
     : ranks_(ranks_of(handle)),
       log_(*handle.file, handle.file->parts().shared.layout),
-      engine_(TwoPhase::make(*ranks_, log_, options_of(handle, wish))) {}
+      engine_(TwoPhase::make(*ranks_, log_, options_of(handle, wish))),
+      idle_(handle.file->parts().idle_sightings) {}
 
 Gathering::~Gathering() = default;
 
@@ -90,7 +91,9 @@ Status Gathering::write(const TwoPhaseRequest& request, CallNumber call, bool* g
   const uint64_t alone = counters().independent_calls, together = counters().exchanged_calls;
   log_.begin_call(call);
   Status written = engine_->write(request);
-  tempo_.end(monotonic_ns());
+  const uint64_t now = monotonic_ns();
+  tempo_.end(now);
+  idle_.note_write(now);
   *goes_on = counters().independent_calls == alone;
   if (counters().exchanged_calls != together) pass_over_ = 0;
   if (!*goes_on) {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "mpi/tempo.h"
+#include "node/idle_sightings.h"
 #include "node/log_store.h"
 #include "twophase/two_phase.h"
 #include "view/view.h"
@@ -34,8 +35,8 @@ class Gathering {
   ~Gathering();
 
   // Before each call of write.
-  void begin() { tempo_.begin(monotonic_ns()); }
-  // Whether the program pauses between the calls for longer than it is in them.
+  void begin() { tempo_.begin(monotonic_ns(), idle_.since(tempo_.ended_ns())); }
+  // Whether the program pauses between the calls for longer than it is in them, and leaves a processor idle.
   bool pauses() const { return tempo_.computes(); }
   // Collective, as TwoPhase::write. *goes_on, the same on all ranks: the next call should come, too.
   Status write(const TwoPhaseRequest& request, CallNumber call, bool* goes_on);
@@ -52,6 +53,7 @@ class Gathering {
   const std::unique_ptr<TwoPhase> engine_;
   // Views that are passed over after a call that was not gathered; more each time in succession.
   static constexpr uint32_t kMostPassedOver = 64;
+  IdleSightings& idle_;
   Tempo tempo_;
   uint32_t pass_over_ = 0, passed_over_ = 0;
 };

@@ -13,7 +13,8 @@
 
 namespace pmio {
 
-constexpr auto kTick = std::chrono::milliseconds(10);
+constexpr auto kTick = std::chrono::milliseconds(10), kQuietTick = std::chrono::milliseconds(50);
+constexpr uint64_t kQuietNs = 1'000'000'000;   // nothing has been written for so long: it looks less often
 constexpr uint64_t kIdleNs = 40'000'000;       // a file that nobody appends to for so long is drained
 constexpr uint64_t kUnwrittenNs = 20'000'000;  // a file that is written at once needs nothing ahead
 constexpr uint64_t kRetryNs = 1'000'000'000;   // after a failed drain
@@ -26,11 +27,12 @@ Background::~Background() {
 }
 
 void Background::loop() {
-  while (wake_up_.wait_for(kTick)) {
+  bool quiet = false;
+  while (wake_up_.wait_for(quiet ? kQuietTick : kTick)) {
     BiasedMutex::prepare();  // not before the first look: a job that is over by then would wait for it
     try {
       if (job_.ending.is_asked()) job_.ending.serve();
-      look();
+      quiet = look();
     } catch (const std::bad_alloc&) {
       // Whoever closes the file tells of it.
     }
@@ -78,15 +80,15 @@ uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment, bool m
 static uint32_t wanted_for_bursts(const std::vector<std::shared_ptr<File>>& files, const SegmentPool& pool) {
   uint64_t bytes = 0;
   for (const auto& file : files) {
-    LargePieces& pieces = file->parts().large_pieces;
-    if (const uint64_t now = monotonic_ns(); pieces.pauses().asks_for_idle(now) && has_idle_processor())
-      pieces.pauses().note_idle(now);
-    bytes += pieces.wanted_warm_bytes();
+    IdleSightings& idle = file->parts().idle_sightings;
+    if (const uint64_t now = monotonic_ns(); idle.is_due(now) && has_idle_processor()) idle.note_idle(now);
+    bytes += file->parts().large_pieces.wanted_warm_bytes();
   }
   return pool.wanted_for(bytes);
 }
 
-void Background::look() {
+// Whether all files are quiet.
+bool Background::look() {
   const bool is_lost = job_.lost_log.look_now_and_then(monotonic_ns());
   if (is_lost) job_.lost_log.give_up();
   const bool is_short = job_.member->pool().with_memory() > 0 && job_.memory_watch.is_short(monotonic_ns());
@@ -94,7 +96,7 @@ void Background::look() {
   auto open_now = job_.files.open_files();
   if (open_now.empty()) {
     unwritten_ns_ = 0;
-    return;
+    return false;
   }
   const auto tables =
       static_cast<uint32_t>(std::count_if(open_now.begin(), open_now.end(), [](const auto& file) {
@@ -114,13 +116,17 @@ void Background::look() {
   const uint32_t used = job_.member->pool().limited_in_use(), resting = job_.files.resting_segments();
   const bool filling = is_short || is_lost || job_.member->pool().has_lacked_room() ||
                        (used - std::min(used, resting)) * 2 > job_.member->pool().limit();
+  bool quiet = true;
   for (const auto& known : files) {
-    if (const auto file = known.lock())
-      file->parts().background_drain.drain_if_due(filling,
-                                                  {kIdleNs, kRetryNs, job_.member->options().max_age_ns});
+    const auto file = known.lock();
+    if (!file) continue;
+    BackgroundDrain& drain = file->parts().background_drain;
+    drain.drain_if_due(filling, {kIdleNs, kRetryNs, job_.member->options().max_age_ns});
+    quiet = quiet && drain.is_quiet(monotonic_ns(), kQuietNs);
   }
   if (is_short) job_.shrink_log();
   if (is_lost) job_.lost_log.give_memory_back();
+  return quiet;
 }
 
 }  // namespace pmio

@@ -1,5 +1,6 @@
 // The background thread of a process: keeps segments ready, and drains files when the log fills or the
-// program does something else. It makes no MPI call, blocks all signals, and sleeps otherwise.
+// program does something else. It makes no MPI call, blocks all signals, and sleeps otherwise: for longer if
+// the program writes nothing, as each look takes time from one that computes on all processors.
 #pragma once
 
 #include "base/quiet_thread.h"
@@ -17,7 +18,7 @@ class Background {
 
  private:
   void loop();
-  void look();
+  bool look();
   uint32_t wanted_ahead(uint32_t tables, uint32_t with_segment, bool may_be_logged);
   Job::Impl& job_;
   WakeUp wake_up_;

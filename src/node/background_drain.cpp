@@ -16,7 +16,10 @@ bool BackgroundDrain::is_old(uint64_t appended, uint64_t drained, uint64_t now, 
 
 void BackgroundDrain::drain_if_due(bool filling, const Times& times) {
   // If this process only reads, those drain who write.
-  if (!file_.target->opened_to_write()) return;
+  if (!file_.target->opened_to_write()) {
+    all_drained_ = true;
+    return;
+  }
   uint64_t appended = 0;
   uint64_t drained = 0;
   for (uint32_t seat = 0; seat < file_.control->seats; seat++) {
@@ -25,10 +28,11 @@ void BackgroundDrain::drain_if_due(bool filling, const Times& times) {
     drained += cell.drained_records.load(std::memory_order_acquire);
   }
   const uint64_t now = monotonic_ns();
-  if (appended != appended_) changed_ns_ = now;
+  if (appended != appended_ || changed_ns_ == 0) changed_ns_ = now;
   appended_ = appended;
+  all_drained_ = appended == drained;
   const bool old = is_old(appended, drained, now, times.age_ns);
-  if (appended == drained || now < retry_ns_) return;
+  if (all_drained_ || now < retry_ns_) return;
   // One that lags has a thread of its own, which must not disturb the program.
   const bool lags = file_.cell->attached.load(std::memory_order_relaxed) == kLags;
   const bool idle = !lags && now - changed_ns_ > times.idle_ns;

@@ -26,6 +26,10 @@ class BackgroundDrain {
   };
   // Drains if the log fills (`filling`), if somebody wants it, or if one of these times is over.
   void drain_if_due(bool filling, const Times& times);
+  // Whether nothing has been appended for so long, and all is drained, as far as that was seen the last time.
+  bool is_quiet(uint64_t now_ns, uint64_t for_ns) const {
+    return all_drained_ && now_ns - changed_ns_ > for_ns;
+  }
 
  private:
   bool is_old(uint64_t appended, uint64_t drained, uint64_t now, uint64_t age_ns);
@@ -34,7 +38,8 @@ class BackgroundDrain {
   Reach& reach_;
   std::atomic<bool> holds_back_{false};
   uint64_t appended_ = 0;
-  uint64_t changed_ns_ = 0;
+  uint64_t changed_ns_ = 0;  // 0: never looked
+  bool all_drained_ = false;
   uint64_t retry_ns_ = 0;
   uint64_t mark_ = 0;     // so many records had been appended
   uint64_t mark_ns_ = 0;  // at this time, when as many as the mark before had been drained

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/clock.h"
+#include "node/background.h"
 #include "node/file_parts.h"
 #include "node/job_impl.h"
 
@@ -54,6 +55,7 @@ void Ending::await(bool may_start_thread) {
       return say_stuck();
     }
   }
+  if (may_start_thread && job_.background != nullptr) job_.background->wake();  // not in a signal's handler
   uint64_t seen = progress(), since = monotonic_ns();
   while (state_.load(std::memory_order_acquire) != State::served) {
     nanosleep(&kPoll, nullptr);

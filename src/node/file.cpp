@@ -15,7 +15,7 @@ FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity&
       reach(reach_maker ? reach_maker(*this) : std::make_unique<Alone>(*this)),
       direct_writer(shared, *reach, logged_end),
       reader(shared, *reach, logged_end),
-      large_pieces(shared, reader, direct_writer),
+      large_pieces(shared, reader, direct_writer, idle_sightings),
       appender(shared, *reach, logged_end, direct_writer, large_pieces),
       contest(shared, *reach, large_pieces, job.member->spans_nodes() && !reach_maker),
       background_drain(shared, *reach),

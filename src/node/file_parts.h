@@ -30,6 +30,7 @@ struct FileParts {
   std::unique_ptr<Reach> reach;
   DirectWriter direct_writer;
   LogReader reader;
+  IdleSightings idle_sightings;
   LargePieces large_pieces;
   Appender appender;
   Contest contest;

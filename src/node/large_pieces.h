@@ -25,8 +25,8 @@ namespace pmio {
 
 class LargePieces {
  public:
-  LargePieces(SharedFile& file, LogReader& reader, DirectWriter& direct_writer)
-      : file_(file), reader_(reader), direct_writer_(direct_writer) {}
+  LargePieces(SharedFile& file, LogReader& reader, DirectWriter& direct_writer, IdleSightings& idle)
+      : file_(file), reader_(reader), direct_writer_(direct_writer), pauses_(idle) {}
 
   // From now on. Any thread.
   void set(const DirectFrom& from);

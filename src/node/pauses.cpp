@@ -4,8 +4,7 @@ namespace pmio {
 
 bool Pauses::is_good(uint64_t now_ns, bool drained) const {
   const uint64_t last = last_ns_.load(std::memory_order_relaxed);
-  if (spoilt_.load(std::memory_order_relaxed) || idle_ns_.load(std::memory_order_relaxed) <= last)
-    return false;
+  if (spoilt_.load(std::memory_order_relaxed) || !idle_.since(last)) return false;
   const uint64_t pause = now_ns - last;
   if (hide_drains()) return drained;
   const uint64_t bytes = burst_bytes_.load(std::memory_order_relaxed);
@@ -23,11 +22,6 @@ void Pauses::begin(uint64_t bytes, uint64_t now_ns, bool drained) {
     spoilt_.store(false, std::memory_order_relaxed);
   }
   burst_bytes_.store(burst_bytes_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-}
-
-bool Pauses::asks_for_idle(uint64_t now_ns) const {
-  const uint64_t last = last_ns_.load(std::memory_order_relaxed);
-  return last != 0 && idle_ns_.load(std::memory_order_relaxed) <= last && now_ns >= last + kPauseNs;
 }
 
 uint64_t Pauses::wanted_warm_bytes() const {

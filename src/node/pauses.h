@@ -15,26 +15,30 @@
 #include <atomic>
 #include <cstdint>
 
+#include "node/idle_sightings.h"
+
 namespace pmio {
 
 class Pauses {
  public:
-  static constexpr uint64_t kPauseNs = 20'000'000;
+  static constexpr uint64_t kPauseNs = IdleSightings::kPauseNs;
   static constexpr uint64_t kDrainStartNs = 50'000'000;  // the background waits for 40 ms, in steps of 10
   static constexpr uint64_t kDrainBytesPerSecond = 500'000'000;
   static constexpr uint32_t kGoodPauses = 3;
 
+  explicit Pauses(IdleSightings& idle) : idle_(idle) {}
+
   // A large piece of so many bytes comes. drained: nothing that was logged before it is undrained.
   void begin(uint64_t bytes, uint64_t now_ns, bool drained);
   // It has been written.
-  void end(uint64_t now_ns) { last_ns_.store(now_ns, std::memory_order_relaxed); }
+  void end(uint64_t now_ns) {
+    last_ns_.store(now_ns, std::memory_order_relaxed);
+    idle_.note_write(now_ns);
+  }
   // The program waits for a drain.
   void spoil() { spoilt_.store(true, std::memory_order_relaxed); }
 
   bool hide_drains() const { return good_.load(std::memory_order_relaxed) >= kGoodPauses; }
-  // In a pause that counts only if a processor is idle in it, and none has been seen yet.
-  bool asks_for_idle(uint64_t now_ns) const;
-  void note_idle(uint64_t now_ns) { idle_ns_.store(now_ns, std::memory_order_relaxed); }
   // So much of the log is to be warm before the next burst: what the last one has taken; 0 unless the next
   // burst will be logged if this pause is a good one, too.
   uint64_t wanted_warm_bytes() const;
@@ -42,8 +46,8 @@ class Pauses {
  private:
   bool is_good(uint64_t now_ns, bool drained) const;
 
+  IdleSightings& idle_;
   std::atomic<uint64_t> last_ns_{0};  // a large piece was written; 0: none yet
-  std::atomic<uint64_t> idle_ns_{0};  // a processor was idle
   std::atomic<uint64_t> burst_bytes_{0};
   std::atomic<uint32_t> good_{0};  // pauses in a row
   std::atomic<bool> spoilt_{false};

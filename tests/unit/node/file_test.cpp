@@ -279,6 +279,23 @@ TEST(NodeFile, AClosedFileIsNotOpenedAgain) {
   EXPECT_EQ(contents(path).size(), 10u);
 }
 
+// If nothing is written for a second, the background thread looks less often.
+TEST(NodeFile, IsDrainedAfterAQuietTimeToo) {
+  Scratch scratch;
+  const std::string path = scratch.files_ + "/data";
+  std::ofstream(path).flush();
+  auto all = open_all(scratch, path, 1, 1 << 20, true);
+  File& file = *all[0].file;
+  const std::vector<std::byte> data(1000, std::byte{1});
+  for (uint64_t round = 0; round < 2; round++) {
+    ASSERT_TRUE(file.append(round * data.size(), data.data(), data.size(), 0).ok());
+    while (contents(path).size() < (round + 1) * data.size()) usleep(1000);
+    usleep(1'300'000);
+  }
+  ASSERT_TRUE(file.closing().release().ok());
+  EXPECT_EQ(contents(path), std::vector<std::byte>(2 * data.size(), std::byte{1}));
+}
+
 // Each open is the first or not, and each release the last or not, as it happens.
 TEST(NodeFile, ThreadsOpenOneFileAndCloseIt) {
   constexpr uint32_t kRanks = 2, kThreads = 3, kTimes = 300;

@@ -339,10 +339,10 @@ TEST_F(WithLargePieces, GoStraightIfALogOfHugePagesIsFull) {
 
 TEST_F(WithLargePieces, AreLoggedIfTheProgramsPausesHideTheDrain) {
   open_on_huge_pages({kLarge, kLarge, true});  // which count as warm
-  Pauses& pauses = file().parts().large_pieces.pauses();
-  const auto pause = [&pauses] {
+  IdleSightings& idle = file().parts().idle_sightings;
+  const auto pause = [&idle] {
     std::this_thread::sleep_for(std::chrono::nanoseconds(Pauses::kDrainStartNs + 10'000'000));
-    pauses.note_idle(monotonic_ns());
+    idle.note_idle(monotonic_ns());
   };
   uint64_t at = 0;
   const auto write_next = [&](char value) {

@@ -18,21 +18,22 @@ class PausesTest : public testing::Test {
       if (i == 0) hid_ = pauses_.hide_drains();
       pauses_.end(now_ += 10'000'000);
     }
-    EXPECT_FALSE(pauses_.asks_for_idle(now_ + Pauses::kPauseNs - 1));
+    EXPECT_FALSE(idle_.is_due(now_ + Pauses::kPauseNs - 1));
     if (idle) {
-      EXPECT_TRUE(pauses_.asks_for_idle(now_ + Pauses::kPauseNs));
-      pauses_.note_idle(now_ + Pauses::kPauseNs);
-      EXPECT_FALSE(pauses_.asks_for_idle(now_ + Pauses::kPauseNs));
+      EXPECT_TRUE(idle_.is_due(now_ + Pauses::kPauseNs));
+      idle_.note_idle(now_ + Pauses::kPauseNs);
+      EXPECT_FALSE(idle_.is_due(now_ + Pauses::kPauseNs));
     }
     now_ += pause_ns;
   }
-  Pauses pauses_;
+  IdleSightings idle_;
+  Pauses pauses_{idle_};
   uint64_t now_ = 1'000'000'000;
   bool hid_ = false;  // when the last burst began
 };
 
 TEST_F(PausesTest, HideDrainsAfterSomeOfThem) {
-  EXPECT_FALSE(pauses_.asks_for_idle(now_)) << "nothing has been written";
+  EXPECT_FALSE(idle_.is_due(now_)) << "nothing has been written";
   for (uint32_t i = 0; i < Pauses::kGoodPauses; i++) {
     burst(kLong, true);
     EXPECT_FALSE(hid_) << i;
