@@ -52,8 +52,18 @@ uint64_t least_gathered(const FileView& view) {
   return tiny ? kLeastOfTiny : 0;
 }
 
-// Whether the log is worse than gathering for so many bytes, whatever their pieces are.
-bool log_is_slow(const Handle& handle, uint64_t bytes) {
+// Irregular pieces, each of which is a record of its own in the log, and shorter than its index entry.
+constexpr uint64_t kScatteredPiece = 64;
+
+bool is_scattered(const FileView& view) {
+  const Pattern& pattern = view.filetype->pattern;
+  const size_t parts = pattern.parts.size();
+  return parts > kMostRegularParts && pattern.size / parts < kScatteredPiece;
+}
+
+// Whether the log is worse than gathering for so many bytes through such a view.
+bool log_is_slow(const Handle& handle, const FileView& view, uint64_t bytes) {
+  if (is_scattered(view)) return true;  // a warm one and a hidden drain, too
   return !(handle.gathering && handle.gathering->pauses()) &&
          handle.file->parts().appender.is_cold_for(bytes);
 }
@@ -64,7 +74,7 @@ GatherWish wish_to_gather(Handle& handle, const FileView& view) {
   if (is_against_gathering(handle)) return GatherWish::none;
   if (handle.hints.gather == Gather::on) return GatherWish::always;
   if (!has_small_pieces(view)) return GatherWish::none;
-  return log_is_slow(handle, kLeastWarm) ? GatherWish::asked : GatherWish::none;
+  return log_is_slow(handle, view, kLeastWarm) ? GatherWish::asked : GatherWish::none;
 }
 
 bool is_against_gathering(const Handle& handle) {
@@ -76,7 +86,7 @@ bool is_against_gathering(const Handle& handle) {
 }
 
 bool asks_to_gather(const Handle& handle, uint64_t bytes) {
-  return bytes >= least_gathered(handle.view) && log_is_slow(handle, bytes);
+  return bytes >= least_gathered(handle.view) && log_is_slow(handle, handle.view, bytes);
 }
 
 Gathering::Gathering(Handle& handle, GatherWish wish)

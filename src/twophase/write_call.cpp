@@ -39,13 +39,23 @@ Status WriteCall::run() {
   return status_for(parts_, stream_, finish_call(parts_, result_), own_error_);
 }
 
-// Where this rank begins in a window. Ranks whose small pieces lie between each other's would write the same
-// cache lines at the same time, and take three times as long, if all began at the front.
-uint64_t WriteCall::first_byte(const Interval& mine) const {
-  if (!stream_.small_pieces()) return mine.begin;
+// The parts of a window's bytes, in the order in which this rank puts them. Ranks whose small pieces lie
+// between each other's would write the same cache lines at the same time, and take two to three times as
+// long, if all went through the window alike. So they begin at different parts, and neighbours go in opposite
+// directions: whoever is ahead, two of them are in the same part only when they meet.
+template <class Put>
+void WriteCall::put_parts(const Interval& mine, Put put) const {
+  if (!stream_.small_pieces()) return put(mine);
   const Places& places = parts_.places;
-  return std::max(mine.begin,
-                  stream_.piece_begin(mine.begin + mine.bytes() / places.here().size() * places.index));
+  const auto edge = [&](uint64_t part) {
+    if (part == 0 || part == kParts) return part == 0 ? mine.begin : mine.end;
+    return std::max(mine.begin, stream_.piece_begin(mine.begin + mine.bytes() * part / kParts));
+  };
+  const uint64_t first = kParts * places.index / places.here().size();
+  for (uint64_t i = 0; i < kParts; ++i) {
+    const uint64_t part = (places.index % 2 == 0 ? first + i : first + kParts - i) % kParts;
+    put(Interval{edge(part), edge(part + 1)});
+  }
 }
 
 void WriteCall::fill(const Step& step, const Interval& mine) {
@@ -55,10 +65,10 @@ void WriteCall::fill(const Step& step, const Interval& mine) {
   list.begin(step.number);
   {
     BitSetter bits(parts_.memory->bits(step.slot));
-    const uint64_t turn = first_byte(mine);
-    for (const Interval& part : {Interval{turn, mine.end}, Interval{mine.begin, turn}})
+    put_parts(mine, [&](const Interval& part) {
       put_pieces(stream_, part, step.window.begin, parts_.image(step),
                  [&](const Vector& group) { list.add(group, step.window, bits); });
+    });
   }
   const uint64_t took = monotonic_ns() - start;
   parts_.counters.exchange_ns += took;

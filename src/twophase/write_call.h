@@ -23,7 +23,9 @@ class WriteCall {
   };
 
   void fill(const Step& step, const Interval& mine);
-  uint64_t first_byte(const Interval& mine) const;
+  static constexpr uint64_t kParts = 16;
+  template <class Put>
+  void put_parts(const Interval& mine, Put put) const;
   // Each does what can be done without waiting, and says whether it did something.
   bool serve();
   bool write_window();

@@ -11,6 +11,7 @@ from pmiolab import command_line, mpi_jobs, mpi_libraries, places
 
 BYTES = 4 << 20
 IRREGULAR = ("--irregular", 4096)
+SCATTERED = ("--irregular", 16384, "--mean", 8)
 
 
 class Bench:
@@ -46,6 +47,15 @@ def check_gathered(bench):
         assert "gathered" in file["why"], file
 
 
+def check_scattered(bench):
+    """Tiny irregular pieces are, whether the program computes between the calls or not."""
+    for arguments in (SCATTERED, (*SCATTERED, "--compute", 1, "--spread")):
+        file, total = bench.numbers(*arguments)
+        numbers = file["total"]
+        assert total["append_records"] == 0 and numbers["exchanged_calls"] > 0, (arguments, total, numbers)
+        assert numbers["unexchanged_calls"] == 0, (arguments, numbers)
+
+
 def check_not_gathered(bench):
     """By hints; if all that a call gives is little; if a piece is long."""
     for arguments, settings in (
@@ -67,6 +77,7 @@ def main():
     with places.temporary("gathering", places.memory()) as scratch:
         bench = Bench(options.build, mpi_libraries.choose(options.build, options.mpi), scratch)
         check_gathered(bench)
+        check_scattered(bench)
         check_not_gathered(bench)
 
 
