@@ -203,7 +203,7 @@ Status LogReader::read_views(PatternCursor& file, PatternCursor& memory, std::by
       vector = file.next(std::min(left, kWindowBytes / 2));
     }
     // A vector that spans more than a window_ is taken in parts that do not.
-    if (static_cast<uint64_t>(vector.end() - vector.offset) > kWindowBytes) {
+    if (vector.count > 1 && static_cast<uint64_t>(vector.end() - vector.offset) > kWindowBytes) {
       const uint64_t blocks = std::max<uint64_t>(
           1, (kWindowBytes - vector.block_length) / static_cast<uint64_t>(vector.stride) + 1);
       if (blocks < vector.count) {
