@@ -76,14 +76,19 @@ uint32_t Background::wanted_ahead(uint32_t tables, uint32_t with_segment, bool m
   return now - unwritten_ns_ >= kUnwrittenNs ? pool.wanted_at_first() : 0;
 }
 
+// For files whose program pauses.
+static void look_for_idle_processor(const std::vector<std::shared_ptr<File>>& files) {
+  for (const auto& file : files) {
+    IdleSightings& sightings = file->parts().idle_sightings;
+    if (const uint64_t now = monotonic_ns(); sightings.is_due(now) && has_idle_processor())
+      sightings.note_idle(now);
+  }
+}
+
 // How many segments the next bursts of large pieces would find use for.
 static uint32_t wanted_for_bursts(const std::vector<std::shared_ptr<File>>& files, const SegmentPool& pool) {
   uint64_t bytes = 0;
-  for (const auto& file : files) {
-    IdleSightings& idle = file->parts().idle_sightings;
-    if (const uint64_t now = monotonic_ns(); idle.is_due(now) && has_idle_processor()) idle.note_idle(now);
-    bytes += file->parts().large_pieces.wanted_warm_bytes();
-  }
+  for (const auto& file : files) bytes += file->parts().large_pieces.wanted_warm_bytes();
   return pool.wanted_for(bytes);
 }
 
@@ -104,6 +109,7 @@ bool Background::look() {
       }));
   const uint32_t used_by_files = with_segment(open_now);
   const bool unwritten = may_be_logged(open_now);
+  look_for_idle_processor(open_now);
   const uint32_t for_bursts = wanted_for_bursts(open_now, job_.member->pool());
   // A file that the program closes meanwhile is let go, with its descriptor, unless it is just being drained.
   const std::vector<std::weak_ptr<File>> files(open_now.begin(), open_now.end());

@@ -94,17 +94,15 @@ struct alignas(64) PieceList {
   void begin(uint64_t step);
   // Of the window's bits. The setter's must all be set before another rank reads the list.
   void add(const Vector& piece, const Interval& of_window, BitSetter& bits) {
-    if (in_bits == 0 && count < kRoom)
+    if (in_bits == 0 && count < kRoom) {
       pieces[count++] = piece;
-    else
-      add_to_bits(piece, of_window, bits);
-  }
-
- private:
-  void add_to_bits(const Vector& piece, const Interval& of_window, BitSetter& bits) {
+      return;
+    }
     if (in_bits == 0) move_to_bits(of_window, bits);
     bits.set_piece(piece, of_window.begin);
   }
+
+ private:
   void move_to_bits(const Interval& of_window, BitSetter& bits);
 };
 static_assert(sizeof(PieceList) == 1024);

@@ -11,6 +11,7 @@ constexpr size_t kSample = 8;
 
 // By its first parts: irregular patterns have many, and this is asked in each call.
 bool has_small_pieces(const Pattern& pattern) {
+  if (pattern.dense) return false;  // its tiles are one piece
   uint64_t bytes = 0, pieces = 0;
   for (size_t i = 0; i < std::min(kSample, pattern.parts.size()); ++i) {
     bytes += pattern.parts[i].bytes();

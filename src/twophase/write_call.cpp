@@ -1,5 +1,8 @@
 #include "twophase/write_call.h"
 
+#include <algorithm>
+#include <array>
+
 #include "twophase/pieces.h"
 #include "twophase/schedule.h"
 
@@ -46,15 +49,15 @@ Status WriteCall::run() {
 template <class Put>
 void WriteCall::put_parts(const Interval& mine, Put put) const {
   if (!stream_.small_pieces()) return put(mine);
+  std::array<uint64_t, kParts + 1> edges{mine.begin};
+  for (uint64_t part = 1; part < kParts; ++part)
+    edges[part] = std::max(mine.begin, stream_.piece_begin(mine.begin + mine.bytes() * part / kParts));
+  edges[kParts] = mine.end;
   const Places& places = parts_.places;
-  const auto edge = [&](uint64_t part) {
-    if (part == 0 || part == kParts) return part == 0 ? mine.begin : mine.end;
-    return std::max(mine.begin, stream_.piece_begin(mine.begin + mine.bytes() * part / kParts));
-  };
   const uint64_t first = kParts * places.index / places.here().size();
   for (uint64_t i = 0; i < kParts; ++i) {
     const uint64_t part = (places.index % 2 == 0 ? first + i : first + kParts - i) % kParts;
-    put(Interval{edge(part), edge(part + 1)});
+    if (edges[part] < edges[part + 1]) put(Interval{edges[part], edges[part + 1]});
   }
 }
 

@@ -31,7 +31,10 @@ TEST(Stream, PiecesAreSmallIfTheyShareCacheLines) {
     const Pattern view = of_blocks(length, 20);
     EXPECT_FALSE(Stream(request_of(view, memory)).small_pieces()) << length;
   }
-  EXPECT_FALSE(Stream(request_of(memory, memory)).small_pieces());
+  for (const uint64_t length : {1, 1000}) {
+    const Pattern dense = Pattern::bytes(length);
+    EXPECT_FALSE(Stream(request_of(dense, memory)).small_pieces()) << length;
+  }
   EXPECT_FALSE(Stream(TwoPhaseRequest{}).small_pieces()) << "no bytes, no view";
 }
 
