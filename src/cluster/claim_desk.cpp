@@ -74,19 +74,24 @@ Result<bool> read_claim_answer(const Result<std::vector<std::byte>>& said) {
   return yes != 0;
 }
 
-Result<std::vector<std::byte>> ClaimDesk::call(const PeerAddress& leader, ClaimRequest kind,
+Result<std::vector<std::byte>> ClaimDesk::call(const PeerAddress& leader, uint32_t kind,
                                                const MessageWriter& message) const {
   PeerConnection connection(leader, token_, node_, kClaimPatience);
-  return connection.call(static_cast<uint32_t>(kind), message.bytes());
+  return connection.call(kind, message.bytes());
 }
 
 Result<std::vector<std::byte>> ClaimDesk::call_coordinator(ClaimRequest kind, const MessageWriter& message) {
-  if (to_coordinator_ == nullptr) return call(coordinator_, kind, message);
-  return to_coordinator_->call(static_cast<uint32_t>(kind), message.bytes());
+  const auto number = static_cast<uint32_t>(kind);
+  if (to_coordinator_ == nullptr) return call(coordinator_, number, message);
+  return to_coordinator_->call(number, message.bytes());
 }
 
 Result<bool> ClaimDesk::ask_coordinator(const ClaimBody& claim) {
-  const Claimant by{node_, claim.kind == ClaimKind::goes_without ? 0u : 1u, server_->address()};
+  const auto group = static_cast<Span>(claim.group);
+  const bool alone = group == kThisNode;
+  const Claimant by{{group, alone ? node_ : 0},
+                    claim.kind == ClaimKind::goes_without ? 0u : 1u,
+                    alone ? server_->address() : claim.coordinator};
   if (is_coordinator()) return decide(shared_identity(claim.file), by);
   if (!unreachable_.ok()) return unreachable_;
   Result<bool> granted =
@@ -103,7 +108,7 @@ Result<bool> ClaimDesk::claim(const ClaimBody& claim, const std::string& path) {
     release_closed();
     const LockGuard lock(mutex_);
     // Before the coordinator can tell anybody that it is this node's.
-    Mine& mine = mine_[shared];
+    Mine& mine = mine_[{shared, static_cast<Span>(claim.group)}];
     mine = {claim.file, path, mine.undecided || claim.kind == ClaimKind::may_log, ++claims_};
   }
   Result<bool> granted = ask_coordinator(claim);
@@ -132,8 +137,11 @@ bool ClaimDesk::decide(const SharedIdentity& file, const Claimant& by) {
   const LockGuard lock(deciding_);
   ClaimRegistry::Decision decision = registry_.claim(file, by);
   if (decision.owner) {
+    const auto asks = decision.owner->owner.span == kThisNode
+                          ? static_cast<uint32_t>(ClaimRequest::surrender)
+                          : static_cast<uint32_t>(Request::contest);
     const Result<bool> was_open =
-        read_claim_answer(call(decision.owner->leader, ClaimRequest::surrender, MessageWriter().put(file)));
+        read_claim_answer(call(decision.owner->leader, asks, MessageWriter().put(file)));
     // An owner that does not answer may go on to log it.
     decision.answer = registry_.after_surrender(file, by, !was_open.ok() || was_open.value());
   }
@@ -146,7 +154,7 @@ Result<bool> ClaimDesk::give_up(MessageReader body) {
   Mine mine;
   {
     const LockGuard lock(mutex_);
-    const auto at = mine_.find(shared);
+    const auto at = mine_.find({shared, kThisNode});
     if (at == mine_.end()) return false;
     mine = at->second;
     mine_.erase(at);
@@ -156,7 +164,7 @@ Result<bool> ClaimDesk::give_up(MessageReader body) {
 
 // Of those that no rank has open any more. A rank that is about to open one claims it behind this.
 void ClaimDesk::release_closed() {
-  std::vector<SharedIdentity> closed;
+  std::map<Span, std::vector<SharedIdentity>> closed;
   {
     const LockGuard lock(mutex_);
     if (mine_.size() < sweep_at_) return;
@@ -164,14 +172,18 @@ void ClaimDesk::release_closed() {
     std::erase_if(mine_, [&](const auto& each) {
       const Mine& mine = each.second;
       if (mine.undecided && mine.claims + kMostUndecided > claims) return false;
-      if (files_.is_open(mine.file)) return false;
-      closed.push_back(each.first);
+      const auto& [file, span] = each.first;
+      if (files_.is_open(mine.file, span)) return false;
+      closed[span].push_back(file);
       return true;
     });
     sweep_at_ = std::max<size_t>(256, 2 * mine_.size());
   }
-  if (closed.empty()) return;
-  const MessageWriter message = MessageWriter().put(node_).put_list(std::span<const SharedIdentity>(closed));
+  for (const auto& [span, files] : closed) release({span, span == kThisNode ? node_ : 0}, files);
+}
+
+void ClaimDesk::release(const Owner& owner, const std::vector<SharedIdentity>& closed) {
+  const MessageWriter message = MessageWriter().put(owner).put_list(std::span<const SharedIdentity>(closed));
   if (is_coordinator())
     (void)forget(MessageReader(message.bytes()));
   else if (unreachable_.ok())
@@ -179,11 +191,11 @@ void ClaimDesk::release_closed() {
 }
 
 Result<bool> ClaimDesk::forget(MessageReader body) {
-  uint32_t node = 0;
+  Owner owner;
   std::vector<SharedIdentity> files;
-  if (!body.get(&node) || !body.get_list(&files)) return nonsense();
+  if (!body.get(&owner) || !body.get_list(&files)) return nonsense();
   const LockGuard lock(deciding_);
-  for (const SharedIdentity& file : files) registry_.release(file, node);
+  for (const SharedIdentity& file : files) registry_.release(file, owner);
   return true;
 }
 

@@ -7,8 +7,9 @@
 // Requests, besides those of message.h, which come to another server. Each is answered by a uint64_t:
 //   for_me      a rank -> the leader of its node: ClaimBody, then the path; 1: granted
 //   claim       a leader -> the coordinator: ClaimBody, then the Claimant; 1: granted
-//   surrender   the coordinator -> the leader of the owner: SharedIdentity; 1: ranks had it open
-//   release     a leader -> the coordinator: uint32_t node, list of SharedIdentity
+//   surrender   the coordinator -> the leader of the owner: SharedIdentity; 1: ranks had it open. Of a group:
+//               Request::contest, to its service
+//   release     a leader -> the coordinator: Owner, list of SharedIdentity
 //
 // Files that may be logged count as open until kMostUndecided more have been claimed: nobody tells of their
 // closes.
@@ -44,6 +45,8 @@ enum class ClaimKind : uint64_t {
 struct ClaimBody {
   FileIdentity file;
   ClaimKind kind;
+  uint64_t group = kThisNode;     // Span
+  PeerAddress coordinator = {};  // of the group
 };
 
 // So many leaders have a connection to the coordinator all the time; if there are more, each has one for as
@@ -55,9 +58,9 @@ Result<bool> read_claim_answer(const Result<std::vector<std::byte>>& said);
 
 // What the leader's process knows of the files of its node. Called on threads of the desk's.
 struct NodeFiles {
-  // Whether a rank of the node has it open for the log.
-  std::function<bool(const FileIdentity& file)> is_open;
-  // The same; and on return its ranks leave nothing in their logs any more.
+  // Whether a rank of the node has it open for the log, with those of the span.
+  std::function<bool(const FileIdentity& file, Span span)> is_open;
+  // The same of kThisNode; and on return its ranks leave nothing in their logs any more.
   std::function<bool(const FileIdentity& file, const std::string& path)> surrender;
 };
 
@@ -72,6 +75,7 @@ class ClaimDesk {
   Result<bool> claim(const ClaimBody& claim, const std::string& path) PMIO_EXCLUDES(asking_);
 
  private:
+  using Key = std::pair<SharedIdentity, Span>;
   struct Mine {
     FileIdentity file;
     std::string path;
@@ -91,8 +95,9 @@ class ClaimDesk {
   Result<bool> give_up(MessageReader body);
   Result<bool> forget(MessageReader body);
   void release_closed() PMIO_REQUIRES(asking_);
-  Result<std::vector<std::byte>> call(const PeerAddress& leader, ClaimRequest kind,
+  Result<std::vector<std::byte>> call(const PeerAddress& leader, uint32_t kind,
                                       const MessageWriter& message) const;
+  void release(const Owner& owner, const std::vector<SharedIdentity>& closed) PMIO_REQUIRES(asking_);
   Result<std::vector<std::byte>> call_coordinator(ClaimRequest kind, const MessageWriter& message)
       PMIO_REQUIRES(asking_);
 
@@ -107,7 +112,7 @@ class ClaimDesk {
   size_t sweep_at_ PMIO_GUARDED_BY(asking_) = 256;  // so many of mine_: those that are closed are released
   uint64_t claims_ PMIO_GUARDED_BY(asking_) = 0;
   Mutex mutex_;
-  std::map<SharedIdentity, Mine> mine_ PMIO_GUARDED_BY(mutex_);  // granted to this node
+  std::map<Key, Mine> mine_ PMIO_GUARDED_BY(mutex_);  // granted to this node, and to groups that asked here
   Mutex deciding_;                                               // held while an owner is asked
   ClaimRegistry registry_ PMIO_GUARDED_BY(deciding_);
   std::unique_ptr<TaskThread> for_ranks_, coordinating_, surrendering_;

@@ -7,7 +7,7 @@ ClaimRegistry::Decision ClaimRegistry::claim(const SharedIdentity& file, const C
   if (at != files_.end()) {
     const State& state = at->second;
     if (state.contested) return {Answer::contested, {}};
-    if (by.logs != 0 && state.owner.node == by.node) return {Answer::granted, {}};
+    if (by.logs != 0 && state.owner.owner == by.owner) return {Answer::granted, {}};
     return {Answer::contested, state.owner};
   }
   // For good: of one that is forgotten here, ranks may have it open without the log.
@@ -25,9 +25,9 @@ ClaimRegistry::Answer ClaimRegistry::after_surrender(const SharedIdentity& file,
   return state.contested ? Answer::contested : Answer::granted;
 }
 
-void ClaimRegistry::release(const SharedIdentity& file, uint32_t node) {
+void ClaimRegistry::release(const SharedIdentity& file, const Owner& owner) {
   const auto at = files_.find(file);
-  if (at != files_.end() && !at->second.contested && at->second.owner.node == node) files_.erase(at);
+  if (at != files_.end() && !at->second.contested && at->second.owner.owner == owner) files_.erase(at);
 }
 
 }  // namespace pmio

@@ -1,5 +1,6 @@
-// Which node may log a file that fewer than all ranks of the job have opened: one node, as long as no other
-// one wants the file (docs/decisions/0038-files-of-groups.md). The coordinator has the registry.
+// Who may log a file that fewer than all ranks of the job have opened: the ranks of one node, or one group of
+// ranks on several, as long as nobody else wants the file (docs/decisions/0038-files-of-groups.md). The
+// coordinator has the registry.
 //
 // Threads: one at a time.
 #pragma once
@@ -11,6 +12,7 @@
 #include <tuple>
 
 #include "log/format.h"
+#include "node/reach.h"
 #include "peer/address.h"
 
 namespace pmio {
@@ -26,11 +28,18 @@ inline SharedIdentity shared_identity(const FileIdentity& identity) {
   return {identity.inode, identity.birth_ns};
 }
 
+// Ranks of one node, or of a group on several.
+struct Owner {
+  Span span = kThisNode;  // kThisNode: of this node
+  uint32_t node = 0;      // 0 of a group
+  bool operator==(const Owner&) const = default;
+};
+
 struct Claimant {
-  uint32_t node = 0;
-  uint32_t logs = 0;  // 1: only ranks of this node have it open by this handle, which would log it; 0: it
-                      // goes without the log
-  PeerAddress leader;
+  Owner owner;
+  uint64_t logs = 0;   // 1: only the owner's ranks have it open by this handle, which would log it; 0: it goes
+                       // without the log
+  PeerAddress leader;  // who is asked for the file: of the node; or the coordinator of the group
 };
 
 class ClaimRegistry {
@@ -46,13 +55,13 @@ class ClaimRegistry {
   Decision claim(const SharedIdentity& file, const Claimant& by);
   // was_open: whether ranks of the owner had it open.
   Answer after_surrender(const SharedIdentity& file, const Claimant& by, bool was_open);
-  // The node has it open no more.
-  void release(const SharedIdentity& file, uint32_t node);
+  // The owner has it open no more.
+  void release(const SharedIdentity& file, const Owner& owner);
   size_t size() const { return files_.size(); }
 
  private:
   struct State {
-    bool contested = false;  // for good: ranks of several nodes have it open, as far as is known
+    bool contested = false;  // for good: others have it open, too, as far as is known
     Claimant owner;          // if it is not
   };
   std::map<SharedIdentity, State> files_;

@@ -47,6 +47,11 @@ Result<bool> Claims::to_log(const FileIdentity& file, const std::string& path) {
   return claim({file, ClaimKind::logs}, path);
 }
 
+Result<bool> Claims::to_log_together(const FileIdentity& file, const std::string& path, Span group,
+                                     const PeerAddress& coordinator) {
+  return claim({file, ClaimKind::logs, group, coordinator}, path);
+}
+
 Result<bool> Claims::to_log_perhaps(const FileIdentity& file, const std::string& path) {
   return claim({file, ClaimKind::may_log}, path);
 }

@@ -1,4 +1,4 @@
-// Whether ranks of one node may log a file that the job's other nodes know nothing of
+// Whether ranks of one node, or a group of ranks on several, may log a file that others know nothing of
 // (docs/decisions/0038-files-of-groups.md). A process asks the leader of its node, which has a ClaimDesk.
 //
 // Started in MPI_Init in two steps, as leaders must listen before anybody knows their addresses: start, then
@@ -23,6 +23,7 @@ class Claims {
     NodeFiles files;  // of a leader
   };
   static Result<std::unique_ptr<Claims>> start(const Options& options);
+  const PeerToken& token() const { return token_; }
   PeerAddress address() const { return desk_ != nullptr ? desk_->address() : PeerAddress(); }
   void connect(const PeerAddress& leader, const PeerAddress& coordinator);
 
@@ -30,6 +31,10 @@ class Claims {
   // does who claims it; who did has left nothing in a log. An error, for good: the nodes do not reach each
   // other.
   Result<bool> to_log(const FileIdentity& file, const std::string& path);
+  // The same of a group on several nodes, all of whose ranks have it open. coordinator: the leader of its first
+  // node, which asks.
+  Result<bool> to_log_together(const FileIdentity& file, const std::string& path, Span group,
+                               const PeerAddress& coordinator);
   // A rank has it open without the log, and may log it later. As above; before it logs, to_log is called.
   Result<bool> to_log_perhaps(const FileIdentity& file, const std::string& path);
   // It is open without the log. On return nobody logs it who has claimed it; as false above.

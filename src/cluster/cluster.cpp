@@ -31,10 +31,11 @@ Cluster::Connections Cluster::connections(uint64_t ranks, uint64_t ranks_here, u
 Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options) {
   std::unique_ptr<Cluster> cluster(new Cluster(options));
   const Connections most =
-      connections(job.options().ranks, options.place.ranks.size(), options.place.nodes, options.leader);
+      connections(options.ranks, options.place.ranks.size(), options.place.nodes, options.leader);
   PMIO_TRY(job.reserve_descriptors(most.to_others + most.from_others));
   if (!options.leader) return cluster;
-  auto service = Service::start(job, options.interface, options.token, options.place.node, most.from_others);
+  auto service = Service::start(job, {options.interface, options.token, options.place.node, options.place.span,
+                                      most.from_others});
   if (!service.ok()) return service.status();
   cluster->service_ = std::move(service).value();
   return cluster;

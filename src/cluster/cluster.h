@@ -1,5 +1,6 @@
-// The nodes of a job, as one of its processes sees them: what it asks the others. In the leader of a node
-// there is also the service that answers them. The leader is the lowest rank of its node.
+// The nodes of a job, or of some of its ranks, as one of its processes sees them: what it asks the others. In
+// the leader of a node there is also the service that answers them. The leader is the lowest of these ranks
+// that is on its node.
 //
 // It is started in two steps, because all leaders must listen before anybody knows their addresses. First
 // start, then connect with the addresses that MPI has brought together. `stop` comes before the job is left,
@@ -19,7 +20,8 @@ namespace pmio {
 class Cluster : public Neighbours {
  public:
   struct Options {
-    NodePlace place;  // of this process
+    NodePlace place;     // of this process
+    uint64_t ranks = 1;  // of the span
     bool leader = false;
     PeerToken token{};      // the same in all processes of the job
     std::string interface;  // peer/server.h; "" chooses one
@@ -36,6 +38,9 @@ class Cluster : public Neighbours {
   Status connect(std::span<const PeerAddress> leaders, std::vector<NodeMembers> members);
   // Whether that node's leader answers. After all leaders have been connected.
   Status reach(uint32_t node) const { return leaders_->reach(node); }
+  // The leader answers its node's ranks and other leaders; that of the first node leads the rounds.
+  bool leads_node() const { return options_.leader; }
+  bool leads_nodes() const { return options_.leader && options_.place.node == kCoordinator; }
   // Ends the service: whoever asks from now on gets an error.
   void stop();
 

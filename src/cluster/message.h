@@ -10,6 +10,9 @@
 //   poll, plan, write, stop_serving, finish, end   the coordinator -> every leader, in this order: a round
 //              (coordinator.h); plan, write and stop_serving come as often as it takes
 //   pieces     the owner of a window -> a leader, during `write`
+//   contest    the registry of claims (claim_desk.h) -> the coordinator of a group: others open the file
+//   declare    the coordinator of a group -> each of its leaders: it is contested. Both name the file by its
+//              SharedIdentity, and are answered by a uint64_t. 1: it is open
 //   alive      a leader that hears nothing of a round that it has begun -> the coordinator: does the round
 //              still go on? Without a body, to any leader: does it answer at all?
 #pragma once
@@ -41,6 +44,8 @@ enum class Request : uint32_t {
   finish,
   end,
   alive,
+  contest,
+  declare,
 };
 
 // Whether a request whose answer was lost may be carried out a second time.

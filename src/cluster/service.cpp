@@ -13,21 +13,19 @@ static Status no_thread(const std::system_error& failure) {
   return Status::from_errno(failure.code().value(), "cannot start the threads that serve other nodes");
 }
 
-Result<std::unique_ptr<Service>> Service::start(Job& job, const std::string& interface,
-                                                const PeerToken& token, uint32_t node,
-                                                size_t most_connections) {
+Result<std::unique_ptr<Service>> Service::start(Job& job, const Options& options) {
   std::unique_ptr<Service> service;
   try {
-    service.reset(new Service(job, node));
+    service.reset(new Service(job, options));
   } catch (const std::system_error& failure) {
     return no_thread(failure);
   }
   auto server = PeerServer::start(
-      interface, token,
+      options.interface, options.token,
       [raw = service.get()](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
         raw->handle(kind, payload, std::move(reply));
       },
-      most_connections);
+      options.most_connections);
   if (!server.ok()) return server.status();
   service->server_ = std::move(server).value();
   return service;
@@ -47,12 +45,15 @@ Status Service::connect(const Leaders& leaders) try {
   leaders_ = leaders.more();
   desk_ = std::make_unique<DrainDesk>(leaders);
   part_ = std::make_unique<RoundPart>(job_, *leaders_, node_);
-  if (node_ == 0) coordinator_ = std::make_unique<Coordinator>(leaders.more());
+  if (node_ != kCoordinator) return {};
+  coordinator_ = std::make_unique<Coordinator>(leaders.more());
+  if (span_ != kAllRanks) for_contests_ = leaders.more();
   return {};
 } catch (const std::system_error& failure) {
   return no_thread(failure);
 }
 
+// Only the server's thread makes one. What it throws is an answer.
 TaskThread& Service::thread_of(Request kind) {
   switch (kind) {
     case Request::plan:
@@ -65,6 +66,9 @@ TaskThread& Service::thread_of(Request kind) {
       return pieces_;
     case Request::discard:
       return discards_;
+    case Request::contest:
+      if (contests_ == nullptr) contests_ = std::make_unique<TaskThread>();
+      return *contests_;
     default:
       return questions_;
   }
@@ -138,12 +142,45 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
       const auto open = job_.find_number(file);
       return open != nullptr ? Spanning::of(*open).discard_here() : Status();
     }
+    case Request::contest:
+      return contest(file, body, answer);
+    case Request::declare:
+      return declare(file, body, answer);
     case Request::alive:
     case Request::drain:
     case Request::drain_for_me:
       break;
   }
   return nonsense();
+}
+
+std::shared_ptr<File> Service::file_of(uint64_t inode, MessageReader body) const {
+  uint64_t birth_ns = 0;
+  return body.get(&birth_ns) ? job_.find_inode(inode, birth_ns, span_) : nullptr;
+}
+
+// Of this node.
+Status Service::declare(uint64_t inode, MessageReader body, MessageWriter* answer) {
+  const std::shared_ptr<File> file = file_of(inode, body);
+  if (file != nullptr) Spanning::of(*file).declare_contest_here();
+  answer->put(uint64_t{file != nullptr});
+  return {};
+}
+
+// A file that this leader has not open has nobody open: it is the first to claim a file, when all have opened
+// it, and nobody closes a file before all have drained it.
+Status Service::contest(uint64_t inode, MessageReader body, MessageWriter* answer) {
+  if (for_contests_ == nullptr) return nonsense();
+  const std::shared_ptr<File> file = file_of(inode, body);
+  answer->put(uint64_t{file != nullptr});
+  if (file == nullptr) return {};
+  const MessageWriter named = MessageWriter().put(inode).put(file->identity().birth_ns);
+  for (const auto& told : for_contests_->ask_all(for_contests_->all(), Request::declare, {&named, 1}))
+    if (!told.ok()) return told.status();
+  const uint64_t number = file->reach().number();
+  if (number == 0) return {};  // nothing has been logged
+  return for_contests_->ask(kCoordinator, Request::drain, MessageWriter().put(number).put(DrainBody{0, 0}))
+      .status();
 }
 
 Status Service::answer_question(uint64_t number, MessageReader body, MessageWriter* answer) {

@@ -58,6 +58,7 @@ Status write_nodes_note(Medium& medium, std::string_view name, const NodesNote& 
   header.members_length = members.size();
   std::vector<std::byte> bytes = ByteWriter()
                                      .put(header)
+                                     .put(uint64_t{note.place.span})
                                      .put_bytes(std::as_bytes(std::span(note.place.ranks)))
                                      .put_bytes(std::as_bytes(std::span(note.path)))
                                      .put_bytes(members)
@@ -76,9 +77,13 @@ std::optional<NodesNote> parse_nodes_note(std::span<const std::byte> bytes) {
   NodesNoteHeader header{};
   ByteReader reader(bytes);
   if (!reader.get(&header)) return {};
-  if (header.magic != kNodesNoteMagic || header.version != kNodesNoteVersion) return {};
+  if (header.magic != kNodesNoteMagic || header.version < 2 || header.version > kNodesNoteVersion) return {};
+  uint64_t span = kAllRanks;
+  if (header.version > 2 && !reader.get(&span)) return {};
+  if (span < kAllRanks || span > UINT32_MAX) return {};
   if (header.nodes > kMostNodes || header.node >= header.nodes || header.path_length > kMaxPath) return {};
   NodesNote note;
+  note.place.span = static_cast<Span>(span);
   if (!reader.get_items(header.ranks, &note.place.ranks)) return {};
   if (!reader.get_items(header.path_length, &note.path)) return {};
   const auto members = reader.get_bytes(header.members_length);

@@ -25,7 +25,8 @@ bool dies_with(const Handle& handle) {
 // Collective, after all have drained: the file as it is left, if it may rest until it is opened again. Nobody
 // returns before its times are set back: that would hide what others write.
 std::optional<RestingState> leave_to_rest(Handle& handle, bool drained) {
-  if (!handle.file->reach().spans_nodes()) return {};
+  // A group's: other ranks may be the next to open it.
+  if (handle.file->reach().span() != kAllRanks) return {};
   using Numbers = std::array<int64_t, sizeof(RestingState) / sizeof(int64_t)>;
   auto numbers =
       std::bit_cast<Numbers>(Spanning::of(*handle.file).resting_state(handle.rank == 0 && drained));

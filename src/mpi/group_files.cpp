@@ -30,9 +30,7 @@ bool seen_by_other_nodes(const std::string& path, uint64_t device, bool say) {
   return locks.ok();
 }
 
-Status claim_to_log(const Handle& handle, Claims& claims, const File& file, bool* granted) {
-  if (handle.rank != 0) return {};
-  const Result<bool> said = claims.to_log(file.identity(), handle.path);
+static Status read_claim(const Result<bool>& said, bool* granted) {
   if (!said.ok())
     return Status(said.status().code(),
                   "the nodes of the job cannot talk to each other: " + said.status().message() +
@@ -40,6 +38,17 @@ Status claim_to_log(const Handle& handle, Claims& claims, const File& file, bool
                   said.status().system_errno());
   *granted = said.value();
   return {};
+}
+
+Status claim_to_log(const Handle& handle, Claims& claims, const File& file, bool* granted) {
+  return handle.rank != 0 ? Status() : read_claim(claims.to_log(file.identity(), handle.path), granted);
+}
+
+Status claim_together(const Handle& handle, Claims& claims, const Cluster& cluster, const File& file,
+                      bool* granted) {
+  if (!cluster.leads_nodes()) return {};
+  return read_claim(
+      claims.to_log_together(file.identity(), handle.path, cluster.place().span, cluster.address()), granted);
 }
 
 void claim_undecided(Handle& handle) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cluster/claims.h"
+#include "cluster/cluster.h"
 #include "mpi/handle.h"
 #include "mpi/opening.h"
 
@@ -22,6 +23,10 @@ bool seen_by_other_nodes(const std::string& path, uint64_t device, bool say);
 // Whether the handle's ranks, all on this node, may log the file that they have open. One of them asks. All
 // of them have it open by then, or will be refused likewise.
 Status claim_to_log(const Handle& handle, Claims& claims, const File& file, bool* granted);
+
+// The same of ranks on several nodes, all of which have it open: their coordinator asks.
+Status claim_together(const Handle& handle, Claims& claims, const Cluster& cluster, const File& file,
+                      bool* granted);
 
 // Collective over the ranks of the open, of a job on several nodes; else it does nothing. This handle does
 // not log, or will not. On return nobody else logs the file who is on one node of several; what was logged is

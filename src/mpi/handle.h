@@ -30,6 +30,8 @@
 
 namespace pmio {
 
+class Cluster;
+
 // Of a file: one rank, all ranks of the job in their order, or others.
 enum class Opener { other, alone, together };
 
@@ -47,6 +49,7 @@ struct Handle {
   FileCalls calls;                         // of one that does not log, likewise
   bool closes_in_background = false;       // pmio_close: the same on all ranks, and of a file that logs
   std::shared_ptr<File> file;              // null where the handle never logged
+  Cluster* cluster = nullptr;              // of a file of several nodes that logs
   std::unique_ptr<StraightFile> straight;  // null where the handle never went straight
   std::unique_ptr<BufferedFile> buffered;  // of pmio_mode=twophase; uses straight, or file
   std::unique_ptr<Gathering> gathering;  // of one that logs, from the first view on that wants it; uses file

@@ -55,6 +55,13 @@ int Opening::least(int here) const {
   return mpi().Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, comm_) == MPI_SUCCESS ? all : 0;
 }
 
+std::pair<int64_t, int64_t> Opening::range(int64_t here) const {
+  const int64_t mine[] = {here, -here};
+  int64_t all[] = {here, -here - 1};
+  mpi().Allreduce(mine, all, 2, MPI_INT64_T, MPI_MIN, comm_);
+  return {all[0], -all[1]};
+}
+
 Agreement Opening::agree(const OpenStatement& said) const {
   const Agreement mine(said);
   if (ranks_ == 1) return Agreement::combine(mine, Agreement());

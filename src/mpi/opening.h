@@ -4,7 +4,9 @@
 // one, that of the open.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "mpi/agreement.h"
@@ -22,10 +24,13 @@ class Opening {
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
+  MPI_Comm comm() const { return comm_; }
 
   // Local, the same on all ranks.
   // Whether they all have this process's MPI_COMM_WORLD. Others were spawned, or connected to.
   bool in_one_world();
+  // in_one_world: which they are there, in the order of the open; empty if this rank is alone.
+  const std::vector<int>& in_world();
   // Whether they are all ranks of the job: only these know together who else has the file open.
   bool all_of_the_job();
   // Whether they are all on this rank's node.
@@ -37,6 +42,8 @@ class Opening {
   bool on_all_ranks(bool here) const;
   // The least that a rank has; 0 if a message fails.
   int least(int here) const;
+  // The least and the greatest; that of this rank and another value if a message fails.
+  std::pair<int64_t, int64_t> range(int64_t here) const;
   Agreement agree(const OpenStatement& said) const;
   // A communicator of these ranks alone, which returns errors; MPI_COMM_NULL, on all ranks, if there is none.
   MPI_Comm duplicate() const;
@@ -44,8 +51,6 @@ class Opening {
   Team make_team(const Agreement& all);
 
  private:
-  const std::vector<int>& in_world();
-
   MPI_Comm comm_;
   int rank_ = 0, ranks_ = 1;
   std::optional<std::vector<int>> in_world_;  // members_in_world, once it has been asked for

@@ -37,8 +37,8 @@ Status require_shared(const Handle& handle) {
 
 Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
   if (handle.file && handle.file->reach().spans_nodes()) {
-    return Process::instance().cluster()->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
-                                                    handle.shared_start, by);
+    return handle.cluster->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
+                                     handle.shared_start, by);
   }
   PMIO_TRY(require_shared(handle));
   return handle.shared->fetch_add(handle.view_epoch, handle.shared_start, by);
@@ -46,8 +46,7 @@ Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
 
 static Status store_shared(Handle& handle, int64_t value) {
   if (handle.file && handle.file->reach().spans_nodes())
-    return Process::instance().cluster()->store(static_cast<uint64_t>(handle.number), handle.view_epoch,
-                                                value);
+    return handle.cluster->store(static_cast<uint64_t>(handle.number), handle.view_epoch, value);
   PMIO_TRY(require_shared(handle));
   return handle.shared->store(handle.view_epoch, value);
 }

@@ -348,6 +348,7 @@ void Process::finish() {
   const LockGuard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
   cluster_.reset();
+  groups_.clear();
   job_.reset();
 }
 

@@ -26,6 +26,7 @@
 namespace pmio {
 
 struct Handle;
+class Opening;
 
 class Process {
  public:
@@ -65,7 +66,7 @@ class Process {
   // This rank's, from 0.
   uint32_t node() const { return place_.node; }
   // Whether the job's ranks are on several nodes. Then files are logged that all ranks open together, for
-  // which join_nodes comes before everything else, or ranks of one node (claims).
+  // which join_nodes comes before everything else, or groups of ranks do (claims, join_group).
   bool spans_nodes() const { return spans_nodes_; }
   // Whether all ranks want files of any file system logged across nodes. Else only of those that are known to
   // show one node what another has written (shows_other_nodes).
@@ -74,14 +75,15 @@ class Process {
   // file by all of them. If threads open files at once, that need not be the same file on all ranks. Null, on
   // all ranks, where it fails or they cannot reach each other; for good.
   Cluster* join_nodes(const Hints& hints);
+  // Collective over the ranks of the open, which are on several nodes and not all: the same for their nodes.
+  // claims is not null.
+  Cluster* join_group(const Hints& hints, Opening& opening, const char** why_not);
   bool leads_node() const;
   // Whether this rank of MPI_COMM_WORLD is on this node, if there are several.
   bool is_on_this_node(uint32_t rank) const;
-  // By which ranks of one node ask whether they may log a file that the other nodes know nothing of. Null, on
+  // By which ranks of one node, or of a group, ask whether they may log a file that others know nothing of. Null, on
   // all ranks: they are all on one node, or some leader could not listen.
   Claims* claims() const { return claims_.get(); }
-  // What join_nodes returned.
-  Cluster* cluster();
   // Of all ranks of the job, numbered as in MPI_COMM_WORLD, for pmio's own messages. Not of a job of one
   // rank.
   MPI_Comm comm() const { return comm_; }
@@ -131,9 +133,9 @@ class Process {
   bool surrender(const FileIdentity& identity, const std::string& path);
   void share_identity(const std::string& interface, MPI_Comm node);
   Result<std::unique_ptr<Job>> join(const Hints& hints);
-  Status reach_nodes();
-  bool all_go_on(const Status& status);
-  Status start_cluster(const Hints& hints, const PeerToken& token);
+  // Collective over comm: of its ranks, or null on all of them. *span: kAllRanks, or is given to them.
+  std::unique_ptr<Cluster> meet_nodes(const Hints& hints, MPI_Comm comm, Span* span);
+  Span new_span();
   RunFacts facts(Job* job) const;
   // pmio_stats_dir, of the environment, or the log directory. It is there on return.
   Result<std::string> statistics_directory(const Job* job) const;
@@ -166,7 +168,13 @@ class Process {
   bool nodes_joined_ PMIO_GUARDED_BY(join_mutex_) = false;
   Mutex mutex_;
   std::unique_ptr<Job> job_ PMIO_GUARDED_BY(mutex_);
-  std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // uses the job
+  std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // of all ranks; uses the job
+  struct Group {
+    std::vector<int> ranks;  // of MPI_COMM_WORLD, ascending
+    Span span;
+    std::unique_ptr<Cluster> cluster;  // null: it failed, for good; uses the job
+  };
+  std::vector<Group> groups_ PMIO_GUARDED_BY(mutex_);  // that this rank is in
   Status join_error_ PMIO_GUARDED_BY(mutex_);
   Hints hints_ PMIO_GUARDED_BY(mutex_);
 };

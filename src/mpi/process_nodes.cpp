@@ -1,10 +1,6 @@
 // A job whose ranks are on several nodes.
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "mpi/agree.h"
@@ -13,17 +9,6 @@
 #include "mpi/process.h"
 
 namespace pmio {
-namespace {
-
-using HostName = std::array<char, 64>;  // ends with 0
-
-HostName host_name() {
-  HostName name{};
-  (void)gethostname(name.data(), name.size() - 1);
-  return name;
-}
-
-}  // namespace
 
 // Every rank learns its node's number, in the order of the nodes' lowest ranks. Each node has a job of its
 // own.
@@ -73,9 +58,9 @@ void Process::start_claims(const std::string& interface, MPI_Comm node) {
 
 NodeFiles Process::node_files() {
   NodeFiles files;
-  files.is_open = [this](const FileIdentity& identity) {
+  files.is_open = [this](const FileIdentity& identity, Span span) {
     Job* const job = job_of_node();
-    return job == nullptr || job->is_open(identity);
+    return job == nullptr || job->is_open(identity, span);
   };
   files.surrender = [this](const FileIdentity& identity, const std::string& path) {
     return surrender(identity, path);
@@ -94,7 +79,7 @@ Job* Process::job_of_node() {
 bool Process::surrender(const FileIdentity& identity, const std::string& path) {
   Job* const job = job_of_node();
   if (job == nullptr) return true;
-  if (!job->is_open(identity)) return false;
+  if (!job->is_open(identity, kThisNode)) return false;
   const Result<std::shared_ptr<File>> file = job->find(identity, path);
   Status status = file.status();
   if (file.ok() && file.value()) status = file.value()->contest();
@@ -106,78 +91,6 @@ bool Process::leads_node() const { return place_.ranks.front() == static_cast<ui
 
 bool Process::is_on_this_node(uint32_t rank) const {
   return std::binary_search(place_.ranks.begin(), place_.ranks.end(), rank);
-}
-
-// The job on this node, and this process's part of the service.
-Status Process::start_cluster(const Hints& hints, const PeerToken& token) {
-  if (place_.nodes > kMostNodes) return {Code::unsupported, "more nodes than pmio can number"};
-  const Result<Job*> job = this->job(hints);
-  if (!job.ok()) return job.status();
-  try {
-    auto cluster = Cluster::start(*job.value(), {place_, leads_node(), token, hints.interface});
-    if (!cluster.ok()) return cluster.status();
-    const LockGuard lock(mutex_);
-    cluster_ = std::move(cluster.value());
-  } catch (const std::system_error& failure) {
-    return Status::from_errno(failure.code().value(), "cannot start the threads that answer other nodes");
-  }
-  return {};
-}
-
-// Calls the next node's leader, and the coordinator. So an interface that others cannot reach shows here, and
-// not when something has been logged.
-Status Process::reach_nodes() {
-  if (!leads_node()) return {};
-  for (const uint32_t node : {kCoordinator, (place_.node + 1) % place_.nodes}) {
-    const Status status = cluster()->reach(node);
-    if (!status.ok())
-      return Status(status.code(),
-                    "the nodes of the job cannot talk to each other: " + status.message() +
-                        "; name an interface that they can use in PMIO_INTERFACE",
-                    status.system_errno());
-  }
-  return {};
-}
-
-// Collective. False, on all ranks: one of them has an error, and there is no cluster.
-bool Process::all_go_on(const Status& status) {
-  if (!status.ok()) complain_once(status.message() + "; the program runs on without the log");
-  if (on_all_ranks(status.ok(), comm_)) return true;
-  const LockGuard lock(mutex_);
-  cluster_.reset();
-  return false;
-}
-
-Cluster* Process::join_nodes(const Hints& hints) {
-  const LockGuard joining(join_mutex_);
-  if (nodes_joined_) return cluster();
-  nodes_joined_ = true;
-  PeerToken token = random_token();
-  mpi().Bcast(token.data(), static_cast<int>(token.size()), MPI_BYTE, 0, comm_);
-  if (!all_go_on(start_cluster(hints, token))) return nullptr;
-  struct Member {
-    uint32_t node, rank;
-    PeerAddress address;  // none: not its leader
-    HostName host;
-  };
-  const Member mine{place_.node, static_cast<uint32_t>(rank_), cluster()->address(), host_name()};
-  std::vector<Member> members(static_cast<size_t>(ranks_));
-  mpi().Allgather(&mine, sizeof mine, MPI_BYTE, members.data(), sizeof mine, MPI_BYTE, comm_);
-  std::vector<PeerAddress> leaders(place_.nodes);
-  std::vector<NodeMembers> nodes(place_.nodes);
-  for (const Member& member : members) {
-    if (member.address.family != 0) leaders[member.node] = member.address;
-    nodes[member.node].host = member.host.data();
-    nodes[member.node].ranks.push_back(member.rank);
-  }
-  const Status connected = cluster()->connect(leaders, std::move(nodes));
-  mpi().Barrier(comm_);  // nobody calls a leader that does not know the others yet
-  return all_go_on(connected.ok() ? reach_nodes() : connected) ? cluster() : nullptr;
-}
-
-Cluster* Process::cluster() {
-  const LockGuard lock(mutex_);
-  return cluster_.get();
 }
 
 }  // namespace pmio

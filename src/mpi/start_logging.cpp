@@ -87,10 +87,14 @@ Attempt cannot_open(const Status& status) {
   return cannot("cannot be opened for the log", status);
 }
 
+Attempt not_granted(Status claimed) {
+  return claimed.ok() ? cannot(kOpenElsewhere) : cannot(kUnreachable, std::move(claimed));
+}
+
 // By what a file is logged in a job on several nodes; neither in one on one node.
 struct Means {
-  Cluster* cluster = nullptr;  // all ranks have opened it
-  Claims* claims = nullptr;    // ranks of this node have
+  Cluster* cluster = nullptr;  // ranks of several nodes have opened it
+  Claims* claims = nullptr;    // not all ranks have
 };
 
 Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
@@ -110,11 +114,10 @@ Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
     return cannot("its name leads to another file by now");
   if (cluster != nullptr && !can_span_nodes(handle, *file))
     return cannot(handle.can_write() ? "open without the log, or by threads at once" : "only read");
-  if (means.claims != nullptr) {
+  if (means.claims != nullptr && cluster == nullptr) {
     bool granted = true;
     Status claimed = claim_to_log(handle, *means.claims, *file, &granted);
-    if (!claimed.ok()) return cannot(kUnreachable, std::move(claimed));
-    if (!granted) return cannot(kOpenElsewhere);
+    if (!granted || !claimed.ok()) return not_granted(std::move(claimed));
   }
   const Result<uint64_t> size = file->size_bytes_here();
   if (!size.ok()) return cannot("its size cannot be told");
@@ -137,7 +140,7 @@ Attempt attempt_log(const Handle& handle, const Means& means, const std::optiona
   const Result<Job*> job = Process::instance().job(handle.hints);
   if (!job.ok()) return cannot("there is no log", job.status());
   if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
-  const bool leads = handle.rank == 0 || (means.cluster != nullptr && Process::instance().leads_node());
+  const bool leads = handle.rank == 0 || (means.cluster != nullptr && means.cluster->leads_node());
   Status brought = leads ? bring_in_first(handle, identity, job.value()->options()) : Status();
   if (!brought.ok()) return cannot("a dead job's log of it is left", std::move(brought));
   Status descriptors = job.value()->require_descriptors();
@@ -181,6 +184,14 @@ Attempt try_attempt(const Handle& handle, const Means& means) {
   } catch (const std::bad_alloc&) {
     return cannot("not enough memory", Status(Code::io, "not enough memory for the log", ENOMEM));
   }
+}
+
+// Collective over a group on several nodes: whether it may log the file, once all have it open.
+void claim_for_group(const Handle& handle, const Opening& ranks, const Means& means, Attempt* mine) {
+  if (!ranks.on_all_ranks(static_cast<bool>(mine->file))) return;
+  bool granted = true;
+  Status claimed = claim_together(handle, *means.claims, *means.cluster, *mine->file, &granted);
+  if (!granted || !claimed.ok()) *mine = not_granted(std::move(claimed));
 }
 
 int64_t new_open_number() {
@@ -239,20 +250,25 @@ AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   enum { kNothing, kStraight, kLog };
   Process& process = Process::instance();
   const bool all = ranks.all_of_the_job(), off = handle.hints.mode == Mode::off;
-  const bool some = all || (process.claims() != nullptr && ranks.all_on_this_node());
+  const bool some = all || process.claims() != nullptr;
   const bool straight = goes_straight(handle.hints.mode);
   const bool suits =
       some && opened && !off && !straight && seen_by_other_nodes(handle.path, 0, handle.rank == 0);
   const int way = ranks.least(straight ? kStraight : suits ? kLog : kNothing);
   if (way == kStraight) return {};
   AcrossNodesWay log;
-  if (way == kLog && all) log.means.cluster = process.join_nodes(handle.hints);
-  if (way == kLog && !all) log.means.claims = process.claims();
+  const char* no_group = kUnreachable;
+  if (way == kLog && all)
+    log.means.cluster = process.join_nodes(handle.hints);
+  else if (way == kLog && ranks.all_on_this_node())
+    log.means.claims = process.claims();
+  else if (way == kLog && (log.means.cluster = process.join_group(handle.hints, ranks, &no_group)) != nullptr)
+    log.means.claims = process.claims();
   log.handed_on = log.means.cluster == nullptr && log.means.claims == nullptr;
   handle.why_not = !log.handed_on ? ""
-                   : way == kLog  ? kUnreachable
+                   : way == kLog  ? no_group
                    : off          ? "pmio_mode=off"
-                   : !some        ? "not opened by all ranks, of several nodes"
+                   : !some        ? kUnreachable
                    : suits        ? ""
                                   : "file system: pmio_across_nodes";
   return log;
@@ -336,6 +352,7 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   }
   Cluster* const cluster = means.cluster;
   Attempt mine = opened ? try_attempt(handle, means) : Attempt();
+  if (cluster != nullptr && means.claims != nullptr) claim_for_group(handle, ranks, means, &mine);
   const Agreement all = ranks.agree(statement_of(handle, cluster, mine));
   if (!all_can(handle, cluster, mine, all)) {
     if (Job* job = Process::instance().joined(); job != nullptr && opened)
@@ -350,6 +367,7 @@ void start_logging(Handle& handle, Opening& ranks, bool opened) {
   begin(handle, all);
   if (mine.straight && !all.all_can_log()) return begin_straight(handle, ranks, std::move(mine.straight));
   handle.file = mine.file.keep();
+  handle.cluster = cluster;
   begin_logging(handle, all);
   if (mine.straight) begin_buffering(handle, ranks);
 }

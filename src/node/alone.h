@@ -9,7 +9,7 @@ namespace pmio {
 
 class Alone : public Reach {
  public:
-  explicit Alone(FileParts& file) : Reach(false), file_(file) {}
+  explicit Alone(FileParts& file) : Reach(kThisNode), file_(file) {}
 
   Status drain(DrainScope scope) override;
   bool is_drained() const override;

@@ -21,7 +21,9 @@ void Contest::before_append() {
 Status Contest::after_append() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!declared()) return {};
-  if (!file_.own_is_drained()) PMIO_TRY(reach_.drain(DrainScope::published));
+  // Of several nodes, without a wait for ranks that have not come so far.
+  const DrainScope scope = reach_.spans_nodes() ? DrainScope::possible : DrainScope::published;
+  if (!file_.own_is_drained()) PMIO_TRY(reach_.drain(scope));
   const RobustLock lock(file_.control->index_mutex);
   stop_serving_all(*file_.control);
   return {};

@@ -181,7 +181,7 @@ struct FileControl {
   std::atomic<uint32_t> retired;
   // 1: somebody who is not of the job has written the file while it was open. The holder of drain_mutex.
   std::atomic<uint32_t> foreign;
-  uint32_t spans_nodes;  // 1: of ranks on several nodes, whose stamps are calls; else they are times
+  uint32_t span;  // Span; of a file of several nodes stamps are calls, else they are times
   // 1: other nodes' ranks have opened the file without these (node/contest.h). Never 0 again.
   std::atomic<uint32_t> contested;
   // The layout, packed; 0 words: in a file of its own.

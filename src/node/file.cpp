@@ -11,13 +11,14 @@ namespace pmio {
 
 FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity& identity,
                      const ReachMaker& reach_maker)
-    : logged_end(shared, static_cast<bool>(reach_maker)),
-      reach(reach_maker ? reach_maker(*this) : std::make_unique<Alone>(*this)),
+    : logged_end(shared, reach_maker.spans_nodes()),
+      reach(reach_maker.spans_nodes() ? reach_maker.make(*this) : std::make_unique<Alone>(*this)),
       direct_writer(shared, *reach, logged_end),
       reader(shared, *reach, logged_end),
       large_pieces(shared, reader, direct_writer, idle_sightings),
       appender(shared, *reach, logged_end, direct_writer, large_pieces),
-      contest(shared, *reach, large_pieces, job.member->spans_nodes() && !reach_maker),
+      contest(shared, *reach, large_pieces, direct_writer,
+              job.member->spans_nodes() && reach_maker.span != kAllRanks),
       background_drain(shared, *reach),
       changes(*this) {
   shared.job = &job;
@@ -86,7 +87,7 @@ Result<std::shared_ptr<File>> File::attach(Job::Impl& job, const std::string& ke
   std::shared_ptr<File> file(new File);
   file->parts_ = std::make_unique<FileParts>(job, key, identity, how.reach);
   FileParts& parts = *file->parts_;
-  PMIO_TRY(job.shared_files.attach(parts.shared, std::move(target), how.layout, parts.reach->spans_nodes()));
+  PMIO_TRY(job.shared_files.attach(parts.shared, std::move(target), how.layout, parts.reach->span()));
   PMIO_TRY(parts.reach->attached());
   return file;
 }
@@ -95,9 +96,10 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   Contest& contest = parts_->contest;
   if (!contest.possible()) [[likely]]
     return parts_->appender.append(offset, data, bytes, call);
-  contest.before_append();
-  PMIO_TRY(parts_->appender.append(offset, data, bytes, call));
-  return contest.after_append();
+  const Pattern whole = Pattern::bytes(bytes);
+  PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
+  return contest.write(to, from, data, bytes,
+                       [&] { return parts_->appender.append(offset, data, bytes, call); });
 }
 
 Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
@@ -105,9 +107,8 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   Contest& contest = parts_->contest;
   if (!contest.possible()) [[likely]]
     return parts_->appender.append(file, memory, buffer, bytes, call);
-  contest.before_append();
-  PMIO_TRY(parts_->appender.append(file, memory, buffer, bytes, call));
-  return contest.after_append();
+  return contest.write(file, memory, buffer, bytes,
+                       [&] { return parts_->appender.append(file, memory, buffer, bytes, call); });
 }
 
 Status File::persist() {

@@ -22,11 +22,10 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   if (auto at = files_.find(key); at != files_.end()) file = at->second.lock();
   if (file != nullptr && !how.read_only && !file->target().open_to_write().ok())
     return Status(Code::access, "'" + how.path + "' is open already, and could only be read then");
-  const bool several_nodes = static_cast<bool>(how.reach);
-  if (file != nullptr && file->reach().spans_nodes() != several_nodes)
+  if (file != nullptr && file->reach().span() != how.reach.span)
     return Status(Code::busy, "'" + how.path + "' is open by other ranks, too");
   if (file == nullptr) {
-    file = wake(key, identity, several_nodes, target);
+    file = wake(key, identity, how.reach.span, target);
     if (file != nullptr) files_[key] = file;
   }
   if (file == nullptr) {
@@ -40,13 +39,13 @@ Result<std::shared_ptr<File>> FileTable::open(const Job::OpenOptions& how, const
   std::erase(lagging_, file);
   parts.set_lags(false);
   const bool first = parts.handles++ == 0;
-  if (first) parts.large_pieces.set(how.reach ? DirectFrom{} : how.direct_from);
+  if (first) parts.large_pieces.set(how.reach.spans_nodes() ? DirectFrom{} : how.direct_from);
   parts.shared.only_read = how.read_only && (first || parts.shared.only_read);
   parts.shared.closes_in_background =
       how.closes_in_background && (first || parts.shared.closes_in_background);
   parts.background_drain.hold_back(how.holds_back && (first || parts.background_drain.holds_back()));
   job_.start_background();
-  if (how.reach) job_.start_pulse();
+  if (how.reach.spans_nodes()) job_.start_pulse();
   return file;
 }
 
@@ -59,6 +58,14 @@ std::shared_ptr<File> FileTable::find(const std::string& key) {
 std::shared_ptr<File> FileTable::find_number(uint64_t number) {
   for (auto& file : open_files())
     if (file->reach().number() == number) return file;
+  return nullptr;
+}
+
+std::shared_ptr<File> FileTable::find_inode(uint64_t inode, uint64_t birth_ns, Span span) {
+  for (auto& file : open_files()) {
+    const FileIdentity& identity = file->identity();
+    if (identity.inode == inode && identity.birth_ns == birth_ns && file->reach().span() == span) return file;
+  }
   return nullptr;
 }
 
@@ -291,7 +298,7 @@ void FileTable::rest(const std::shared_ptr<File>& file) {
 
 // The file that rests, with the target that has been opened for it; nullptr: none does.
 std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity& identity,
-                                      bool several_nodes, std::unique_ptr<TargetFile>& target) {
+                                      Span span, std::unique_ptr<TargetFile>& target) {
   const auto at = std::find_if(resting_.begin(), resting_.end(),
                                [&](const auto& file) { return file->parts().shared.key == key; });
   if (at == resting_.end()) return nullptr;
@@ -299,7 +306,7 @@ std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity
   resting_.erase(at);
   FileParts& parts = file->parts();
   const bool same = same_file(parts.shared.identity, identity) && parts.shared.path == target->path() &&
-                    parts.reach->spans_nodes() == several_nodes;
+                    parts.reach->span() == span;
   if (!same || !parts.reach->note_nodes().ok()) {
     // One that is gone, whose inode number this one has; by another name, which is in its log; or by ranks of
     // one node alone. Now, before this one is in the log by the same key.

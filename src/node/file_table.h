@@ -31,7 +31,8 @@ class FileTable {
                                      std::unique_ptr<TargetFile> target);
   // The one that is open; nullptr: none is.
   std::shared_ptr<File> find(const std::string& key);
-  std::shared_ptr<File> find_number(uint64_t number);  // Reach::number
+  std::shared_ptr<File> find_number(uint64_t number);
+  std::shared_ptr<File> find_inode(uint64_t inode, uint64_t birth_ns, Span span);  // Reach::number
   // It is held by a pointer only, and by no handle.
   void forget_handle(File& file);
   bool has_other_handles(const FileParts& file);
@@ -77,7 +78,7 @@ class FileTable {
   void clear();
 
  private:
-  std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity, bool several_nodes,
+  std::shared_ptr<File> wake(const std::string& key, const FileIdentity& identity, Span span,
                              std::unique_ptr<TargetFile>& target) PMIO_REQUIRES(mutex_);
   void rest(const std::shared_ptr<File>& file) PMIO_REQUIRES(mutex_);
 

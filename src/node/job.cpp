@@ -169,17 +169,21 @@ std::shared_ptr<File> Job::find_here(const FileIdentity& identity) {
   return impl_->files.find(file_key(identity));
 }
 
-bool Job::is_open(const FileIdentity& identity) {
+bool Job::is_open(const FileIdentity& identity, Span span) {
   const std::string key = file_key(identity);
-  if (impl_->files.find(key) != nullptr) return true;
+  if (const auto file = impl_->files.find(key); file != nullptr) return file->reach().span() == span;
   auto region = medium().open("file-" + key, true);
   if (!region.ok()) return region.status().system_errno() != ENOENT;
   // One that is only kept for the next file (node/spares.h) counts for nobody.
   const auto& control = *reinterpret_cast<const FileControl*>((*region)->data());
-  return (*region)->size_bytes() < sizeof control || control.spare.load(std::memory_order_acquire) == 0;
+  return (*region)->size_bytes() < sizeof control ||
+         (control.spare.load(std::memory_order_acquire) == 0 && control.span == span);
 }
 
 std::shared_ptr<File> Job::find_number(uint64_t number) { return impl_->files.find_number(number); }
+std::shared_ptr<File> Job::find_inode(uint64_t inode, uint64_t birth_ns, Span span) {
+  return impl_->files.find_inode(inode, birth_ns, span);
+}
 
 const JobOptions& Job::options() const { return impl_->member->options(); }
 JobPlace Job::place() const { return impl_->member->place(); }

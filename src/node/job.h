@@ -44,7 +44,7 @@ class Job {
     std::string path;  // absolute, no MPI-IO prefix
     bool read_only = false;
     LayoutHints layout;     // of the first process of the job that has the file open; all others follow it
-    ReachMaker reach = {};  // if the ranks of the open are on several nodes (span/spanning.h)
+    ReachMaker reach = {};  // of a file whose ranks are on several nodes: Spanning::over
     bool closes_in_background = false;  // SharedFile::closes_in_background
     // Not drained because nobody writes or because it is old, as long as all handles of the process want
     // that.
@@ -52,8 +52,8 @@ class Job {
     DirectFrom direct_from = {};  // if the ranks are on one node; the first handle of the process decides
   };
   // The file behind path (which exists), shared by all handles of this process on the same device and inode.
-  // invalid: not a regular file. access: cannot be opened as needed. busy: it is open by ranks on several
-  // nodes, and would be by this node's, or the other way round.
+  // invalid: not a regular file. access: cannot be opened as needed. busy: it is open by ranks of another
+  // span.
   Result<std::shared_ptr<File>> open(const OpenOptions& options);
   // As Membership's of the same names; the first one completes files that lag, if it has to.
   Status require_descriptors();
@@ -63,10 +63,14 @@ class Job {
   Result<std::shared_ptr<File>> find(const FileIdentity& identity, const std::string& path);
   // The one of this process alone.
   std::shared_ptr<File> find_here(const FileIdentity& identity);
-  // Whether a rank of this node has it open for the log, or has closed it and not completed it.
-  bool is_open(const FileIdentity& identity);
+  // Whether a rank of this node has it open for the log, with ranks of that span, or has closed it and not
+  // completed it.
+  bool is_open(const FileIdentity& identity, Span span);
   // The open file to which the nodes have given this number; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);
+  // The open file of this inode, whatever its device is here, and span; nullptr if there is none in this
+  // process.
+  std::shared_ptr<File> find_inode(uint64_t inode, uint64_t birth_ns, Span span);
 
   // Whether a file of this process lags (Closing::lags).
   bool has_lagging_files();

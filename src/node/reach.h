@@ -13,6 +13,7 @@
 #include "drain/interval.h"
 #include "drain/target.h"
 #include "extent/pattern.h"
+#include "log/nodes_note.h"
 
 namespace pmio {
 
@@ -48,7 +49,8 @@ class Reach {
   Reach(const Reach&) = delete;
   Reach& operator=(const Reach&) = delete;
 
-  bool spans_nodes() const { return spans_nodes_; }
+  Span span() const { return span_; }
+  bool spans_nodes() const { return span_ != kThisNode; }
   // By which the nodes name the file; 0: no name yet, or not needed.
   virtual uint64_t number() const { return 0; }
 
@@ -101,13 +103,18 @@ class Reach {
   virtual void stays_open() {}
 
  protected:
-  explicit Reach(bool spans_nodes) : spans_nodes_(spans_nodes) {}
+  explicit Reach(Span span) : span_(span) {}
 
  private:
-  const bool spans_nodes_;
+  const Span span_;
 };
 
-// Makes the reach of a file that is just being opened; the file outlives it.
-using ReachMaker = std::function<std::unique_ptr<Reach>(FileParts&)>;
+// Makes the reach of a file that is just being opened; the file outlives it. By default that of this node's
+// files.
+struct ReachMaker {
+  Span span = kThisNode;
+  std::function<std::unique_ptr<Reach>(FileParts&)> make = {};
+  bool spans_nodes() const { return span != kThisNode; }
+};
 
 }  // namespace pmio

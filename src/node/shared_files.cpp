@@ -133,7 +133,8 @@ Result<SharedParts> SharedFiles::make_parts(const SharedFile& file, bool several
   return ledger.ok() ? mark.status() : ledger.status();
 }
 
-Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool several_nodes) {
+Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, Span span) {
+  const bool several_nodes = span != kThisNode;
   DirectoryLock lock(member_);
   bool first = false;
   std::optional<SharedParts> parts = several_nodes ? std::nullopt : spares_.of(file.identity);
@@ -156,11 +157,9 @@ Status SharedFiles::join(SharedFile& file, const LayoutHints& hints, bool severa
   }
   if (first) {
     init_control(control, member_.ranks_of_node(), member_.options().ranks, file.identity);
-    control->spans_nodes = several_nodes ? 1 : 0;
+    control->span = span;
   }
-  if ((control->spans_nodes != 0) != several_nodes) {
-    return Status(Code::busy, "'" + file.path + "' is open by other ranks, too");
-  }
+  if (control->span != span) return Status(Code::busy, "'" + file.path + "' is open by other ranks, too");
   PMIO_ASSERT(control->magic == kControlMagic && control->seats == member_.ranks_of_node().size());
   control->users.fetch_add(1, std::memory_order_relaxed);
   control->holders.fetch_add(1, std::memory_order_relaxed);
@@ -236,8 +235,12 @@ Status SharedFiles::note_nodes(SharedFile& file, const NodePlace& place) {
   const std::string name = "nodes-" + file.key;
   if (auto known = member_.medium().open(name, true); known.ok()) {
     const auto note = parse_nodes_note({(*known)->data(), (*known)->size_bytes()});
-    if (note && same_file(note->target, file.identity)) return {};
-    (void)member_.medium().remove(name);  // of another file, or of a process that died while it made it
+    const bool same = note && same_file(note->target, file.identity);
+    if (same && note->place.span == place.span) return {};
+    // Recovery of what other ranks of the job have left would not know of theirs any more.
+    if (same && member_.log_is_kept())
+      return {Code::busy, "'" + file.path + "' has a log that other ranks have left"};
+    (void)member_.medium().remove(name);  // of another file or other ranks, or of a process that died while it made it
   }
   return write_nodes_note(member_.medium(), name, {place, file.identity, file.path});
 }
@@ -279,7 +282,7 @@ std::optional<SharedParts> SharedFiles::recycle(const SharedFile& file) {
 }
 
 bool SharedFiles::leave_spare(SharedFile& file) {
-  if (member_.medium().kind() != MediumKind::tmpfs || file.control->spans_nodes != 0 ||
+  if (member_.medium().kind() != MediumKind::tmpfs || file.control->span != kThisNode ||
       file.control->layout_words == 0 || !spares_.reserve(file.control_region->size_bytes()))
     return false;
   file.leaves_spare = true;
@@ -300,7 +303,7 @@ bool dead_left_undrained(Medium& medium) {
 }
 
 Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints,
-                           bool several_nodes) {
+                           Span span) {
   file.path = target->path();
   Medium& medium = member_.medium();
   // Recovery never creates a file: a log that outlives the node needs a file that does.
@@ -309,7 +312,7 @@ Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target,
       access((member_.directory() + "/file-" + file.key).c_str(), F_OK) != 0)
     PMIO_TRY(target->sync_name());
   file.target = std::move(target);
-  PMIO_TRY(join(file, hints, several_nodes));
+  PMIO_TRY(join(file, hints, span));
   if (FileStatistics::on()) file.target->count_servers(file.layout);
   // Before anything may fail: leave needs them.
   const JobOptions& options = member_.options();
@@ -319,7 +322,7 @@ Status SharedFiles::attach(SharedFile& file, std::unique_ptr<TargetFile> target,
   file.drainer = std::make_unique<Drainer>(
       Drainer::Parts{file.control, file.index.get(), &job.map, file.target.get(), &file.ledger, &file.mark,
                      &member_.counters(), &job.lost_log, file.layout, file.identity, member_.seat(),
-                     member_.outlives_node() || several_nodes,
+                     member_.outlives_node() || span != kThisNode,
                      !member_.spans_nodes() && is_local(file.target->file_system()), options.say});
   return {};
 }

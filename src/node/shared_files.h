@@ -34,9 +34,9 @@ class SharedFiles {
  public:
   explicit SharedFiles(Membership& member) : member_(member) {}
 
-  // Fills in all of `file` but its job, key and identity. several_nodes: its ranks are on.
+  // Fills in all of `file` but its job, key and identity. busy: it is open by ranks of another span.
   Status attach(SharedFile& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints,
-                bool several_nodes);
+                Span span);
   // This process does not use the control block any more.
   void leave(SharedFile& file);
   // What of a file that is going may serve another one.
@@ -49,7 +49,7 @@ class SharedFiles {
   void forget_nodes(SharedFile& file);  // recovery need not know it: nothing is undrained
 
  private:
-  Status join(SharedFile& file, const LayoutHints& hints, bool several_nodes);
+  Status join(SharedFile& file, const LayoutHints& hints, Span span);
   Result<std::unique_ptr<Region>> control_of(const SharedFile& file, const std::string& name);
   Result<SharedParts> make_parts(const SharedFile& file, bool several_nodes, bool* first);
   static bool renew(SharedParts& parts, const FileIdentity& target);

@@ -60,25 +60,30 @@ uint32_t Journal::crc_of(const Chunk& chunk, std::span<const std::byte> payload)
   return crc32c(crc32c(0, head.data(), head.size()), payload.data(), payload.size());
 }
 
-std::string Journal::path_of(const std::string& target, uint64_t job, uint64_t inode) {
-  char name[64];
-  std::snprintf(name, sizeof name, "/.pmio-recovery-%016" PRIx64 "-%" PRIx64, job, inode);
+std::string Journal::path_of(const std::string& target, const Of& whose, uint64_t inode) {
+  char name[80];
+  const int length =
+      std::snprintf(name, sizeof name, "/.pmio-recovery-%016" PRIx64 "-%" PRIx64, whose.job, inode);
+  if (whose.span != kAllRanks)
+    std::snprintf(name + length, sizeof name - static_cast<size_t>(length), "-%" PRIx32, whose.span);
   return directory_of(target) + name;
 }
 
-std::vector<uint64_t> Journal::jobs_beside(const std::string& target, uint64_t inode) {
-  std::vector<uint64_t> jobs;
+std::vector<Journal::Of> Journal::all_beside(const std::string& target, uint64_t inode) {
+  std::vector<Of> all;
   std::error_code error;
   std::filesystem::directory_iterator at(directory_of(target), error);
   for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
-    uint64_t job = 0;
-    if (std::sscanf(name.c_str(), ".pmio-recovery-%16" SCNx64, &job) == 1 &&
-        path_of("here", job, inode).compare(2, std::string::npos, name) == 0)
-      jobs.push_back(job);
+    Of whose;
+    uint64_t of_inode = 0;
+    if (std::sscanf(name.c_str(), ".pmio-recovery-%16" SCNx64 "-%" SCNx64 "-%" SCNx32, &whose.job, &of_inode,
+                    &whose.span) >= 2 &&
+        path_of("here", whose, inode).compare(2, std::string::npos, name) == 0)
+      all.push_back(whose);
   }
-  std::sort(jobs.begin(), jobs.end());
-  return jobs;
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 Status Journal::lock(bool create) {

@@ -34,11 +34,16 @@ class Journal {
     uint32_t node;
     NodeMembers members;  // without host and ranks if the journal does not tell them
   };
-  // The path of the file's journal for that job. job: without the number of the node.
-  static std::string path_of(const std::string& target, uint64_t job, uint64_t inode);
+  // Whose ranks had the file open.
+  struct Of {
+    uint64_t job = 0;  // without the number of the node
+    Span span = kAllRanks;
+    auto operator<=>(const Of&) const = default;
+  };
+  static std::string path_of(const std::string& target, const Of& whose, uint64_t inode);
 
-  // The jobs that have a journal of that file, ascending.
-  static std::vector<uint64_t> jobs_beside(const std::string& target, uint64_t inode);
+  // Whose journals of that file there are, ascending.
+  static std::vector<Of> all_beside(const std::string& target, uint64_t inode);
 
   // Waits for the lock. base: for a new journal; nullopt: none is made, and the result is nullopt if there is
   // none. unsupported: the file system has no locks.

@@ -78,6 +78,7 @@ struct FileOutcome {
   FileResult result = FileResult::kept;
   uint64_t records = 0, bytes = 0;      // undrained ones found
   std::vector<uint32_t> ranks;          // that have records in the log
+  Span span = kThisNode;                // FileInfo::nodes; or not known
   Cut cut;                              // but for `behind`
   std::vector<LostSegment> gone;        // FileInfo::gone_segments
   bool misses_ranks = false;            // FileInfo::misses_ranks

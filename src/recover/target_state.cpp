@@ -101,7 +101,7 @@ Result<std::optional<std::string>> changed_by_others(const LogDirectory& job, co
   }
   uint64_t newest = *seen;
   // Another job's, too: its log of the same file is recovered as well.
-  for (const uint64_t other : Journal::jobs_beside((*target)->path(), file.target.inode)) {
+  for (const Journal::Of& other : Journal::all_beside((*target)->path(), file.target.inode)) {
     const std::string journal = Journal::path_of((*target)->path(), other, file.target.inode);
     newest = std::max(newest, Journal::changed_ns(journal).value_or(0));
   }

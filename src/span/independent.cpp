@@ -202,7 +202,7 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
   Appender& appender = parts_.appender;
   Membership& member = *file_.job->member;
   uint64_t left = bytes;
-  {
+  if (!parts_.contest.declared()) {
     const LockGuard lock(appender.mutex);
     const uint64_t begin_ns = appender.begin_ns(bytes);
     for (uint64_t logged = 0; left > 0; left -= logged) {
@@ -211,6 +211,7 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
     }
     if (left < bytes) appender.tally(bytes - left, begin_ns, call);
   }
+  if (left < bytes && parts_.contest.possible()) PMIO_TRY(parts_.contest.after_append());
   if (left == 0) return {};
   const uint64_t begin_ns = monotonic_ns();
   PMIO_TRY(parts_.direct_writer.write(file, memory, buffer, left));

@@ -11,10 +11,14 @@ constexpr unsigned kDrainsWithoutStarted = 3;
 constexpr size_t kMostEntries = 65536;  // drained ones; beyond this many a range is taken to be cached
 
 Status Spanning::before_read(std::span<const Vector> ranges, uint64_t* end) {
+  if (parts_.contest.declared()) [[unlikely]]
+    forget_what_is_known();
   return meet_nodes(ranges, false, end);
 }
 
 Status Spanning::before_read(PatternCursor file, uint64_t bytes, uint64_t* end) {
+  if (parts_.contest.declared()) [[unlikely]]
+    forget_what_is_known();
   std::vector<Vector> ranges;
   while (bytes > 0) {
     ranges.push_back(file.next(bytes));

@@ -15,7 +15,8 @@ Spanning& Spanning::of(File& file) {
 }
 
 ReachMaker Spanning::over(Neighbours& neighbours) {
-  return [&neighbours](FileParts& file) { return std::make_unique<Spanning>(file, neighbours); };
+  return {neighbours.place().span,
+          [&neighbours](FileParts& file) { return std::make_unique<Spanning>(file, neighbours); }};
 }
 
 Status Spanning::attached() {
@@ -183,9 +184,26 @@ Result<uint64_t> Spanning::target_bytes() const {
 }
 
 Result<uint64_t> Spanning::bytes_elsewhere() {
+  if (parts_.contest.declared()) forget_what_is_known();
   uint64_t elsewhere = 0;
   PMIO_TRY(meet_nodes({}, false, &elsewhere));
   return elsewhere;
+}
+
+void Spanning::declare_contest_here() {
+  parts_.contest.declare();
+  forget_what_is_known();
+}
+
+void Spanning::forget_what_is_known() {
+  FileControl& control = *file_.control;
+  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
+  control.known_size.store(UINT64_MAX, std::memory_order_release);
+  {
+    const RobustLock lock(control.index_mutex);
+    stop_serving_all(control);
+  }
+  if (file_.all_drained()) note_truncation();
 }
 
 // If a node is gone, its cache is too.

@@ -60,6 +60,13 @@ static void settle(MPI_File file) {
   if (!strict && file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
 }
 
+/* The same of a communicator's ranks. */
+static void settle_among(MPI_Comm comm, MPI_File file) {
+  if (!strict) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+  MPI_Barrier(comm);
+  if (!strict) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+}
+
 static unsigned char value(long long offset, int version) {
   return (unsigned char)(offset * 7 + offset / 251 + version * 37 + 1);
 }
@@ -141,10 +148,156 @@ static void each_alone(void) {
   remove_all("own", ranks);
 }
 
+static void sync_both(MPI_File alone, MPI_File file) {
+  if (strict) return;
+  if (alone != MPI_FILE_NULL) check(MPI_File_sync(alone) == MPI_SUCCESS, "sync");
+  if (file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
+}
+
+static void settle_both(MPI_File alone, MPI_File file) {
+  sync_both(alone, file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  sync_both(alone, file);
+}
+
+/* Some ranks of several hosts write records in turn, some together and some by themselves. */
+static MPI_File written_together(MPI_Comm some, const char* name) {
+  int of = 0, which = 0;
+  MPI_Comm_size(some, &of);
+  MPI_Comm_rank(some, &which);
+  MPI_File file = opened(some, name);
+  expect_log(file, "a file of some ranks of several hosts is logged");
+  set_strided_view(file, of, which);
+  fill_records(which);
+  enum { HALF = RECORD * RECORDS / 2 };
+  check(MPI_File_write_all(file, block, HALF, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_all");
+  check(MPI_File_write_at(file, HALF, block + HALF, HALF, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write_at");
+  return file;
+}
+
+static void expect_written_together(MPI_File file, int of, const char* what) {
+  for (int writer = 0; writer < of; ++writer) {
+    set_strided_view(file, of, writer);
+    expect_records(file, writer, what);
+  }
+}
+
+/* The ranks but the last one, in another order than in MPI_COMM_WORLD. */
+static MPI_Comm all_but_last(void) {
+  MPI_Comm some;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < last ? 0 : MPI_UNDEFINED, ranks - rank, &some);
+  return some;
+}
+
 static void be_killed(void) {
+  MPI_Comm some = all_but_last();
   written_alone();
+  if (some != MPI_COMM_NULL) written_together(some, name_of("some", 0));
   MPI_Barrier(MPI_COMM_WORLD);
   raise(SIGKILL);
+}
+
+static void look_after_kill(void) {
+  read_alone((rank + 1) % ranks);
+  MPI_File file = opened_for(MPI_COMM_WORLD, name_of("some", 0), MPI_MODE_RDONLY);
+  expect_written_together(file, last, "what some ranks have written");
+  close_it(&file);
+}
+
+static long long behind_all(int which) { return (long long)RECORD * RECORDS * ranks + which * 100; }
+
+static void write_all_at(MPI_File file, int version) {
+  check(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS, "set_view");
+  for (int i = 0; i < 100; ++i) block[i] = value(behind_all(rank) + i, version);
+  check(MPI_File_write_at_all(file, behind_all(rank), block, 100, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+        "write_at_all");
+}
+
+/* Some ranks of several hosts have a file; then all, then one of them, then some again. */
+static void some_then_others(void) {
+  MPI_Comm some = all_but_last();
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    MPI_File file = MPI_FILE_NULL;
+    if (some != MPI_COMM_NULL) {
+      file = written_together(some, name_of("some", 0));
+      settle_among(some, file);
+      expect_written_together(file, last, "what its ranks have written");
+      close_it(&file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    file = opened(MPI_COMM_WORLD, name_of("some", 0));
+    expect_log(file, "what some have closed, all log");
+    expect_written_together(file, last, "what some ranks have written, read by all");
+    write_all_at(file, repeat);
+    close_it(&file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == last) {
+      file = opened(MPI_COMM_SELF, name_of("some", 0));
+      expect_log(file, "what all have closed, one logs");
+      for (int i = 0; i < ranks; ++i)
+        expect_block(file, behind_all(i), 100, repeat, "what all ranks have written behind");
+      close_it(&file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  remove_all("some", 1);
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+}
+
+/* Some ranks of several hosts have it open, and write in turn with one that opens it, too. */
+static void some_and_one(int member) {
+  MPI_Comm some = all_but_last();
+  const int other = member ? 0 : last;
+  MPI_File file = MPI_FILE_NULL, alone = MPI_FILE_NULL;
+  if (some != MPI_COMM_NULL) file = written_together(some, name_of("both", 0));
+  settle_both(alone, file);
+  if (rank == other) {
+    alone = opened(MPI_COMM_SELF, name_of("both", 0));
+    expect_written_together(alone, last, "what some ranks have written, read by one more");
+    check(MPI_File_set_view(alone, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS, "view");
+  }
+  if (file != MPI_FILE_NULL)
+    check(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS, "view");
+  settle_both(alone, file);
+  srand(11);
+  for (int round = 0; round < ROUNDS; ++round) {
+    const int bytes = 1 + rand() % LARGEST, offset = rand() % (LENGTH - bytes), who = rand() % (ranks + 1);
+    if (who < last && rank == who) write_block(file, offset, bytes, round);
+    if (who == last && rank == other) write_block(alone, offset, bytes, round);
+    if (who > last && file != MPI_FILE_NULL) {
+      for (int i = 0; i < bytes; ++i) block[i] = value(offset + i, round);
+      check(MPI_File_write_at_all(file, offset, block, rank == 0 ? bytes : 0, MPI_BYTE, MPI_STATUS_IGNORE) ==
+                MPI_SUCCESS,
+            "write_at_all");
+    }
+    settle_both(alone, file);
+    if (strict && rank == other) expect_block(alone, offset, bytes, round, "what was just written, read by the one");
+    if (strict && file != MPI_FILE_NULL)
+      expect_block(file, offset, bytes, round, "what was just written, read by some");
+    settle_both(alone, file);
+  }
+  close_it(&file);
+  close_it(&alone);
+  remove_all("both", 1);
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+}
+
+/* Groups that share ranks and hosts, with a file each, at once. */
+static void overlapping(void) {
+  MPI_Comm low = all_but_last(), high;
+  MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 0 : MPI_UNDEFINED, rank, &high);
+  MPI_File first = MPI_FILE_NULL, second = MPI_FILE_NULL;
+  if (low != MPI_COMM_NULL) first = written_together(low, name_of("over", 0));
+  if (high != MPI_COMM_NULL) second = written_together(high, name_of("over", 1));
+  settle_both(first, second);
+  if (first != MPI_FILE_NULL) expect_written_together(first, last, "the file of the first group");
+  if (second != MPI_FILE_NULL) expect_written_together(second, last, "the file of the second group");
+  close_it(&first);
+  close_it(&second);
+  remove_all("over", 2);
+  if (low != MPI_COMM_NULL) MPI_Comm_free(&low);
+  if (high != MPI_COMM_NULL) MPI_Comm_free(&high);
 }
 
 /* The ranks of a node have a file; all read all of them afterwards. */
@@ -238,18 +391,6 @@ static void racing(void) {
   remove_all("race", 5);
 }
 
-static void sync_both(MPI_File alone, MPI_File file) {
-  if (strict) return;
-  if (alone != MPI_FILE_NULL) check(MPI_File_sync(alone) == MPI_SUCCESS, "sync");
-  if (file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
-}
-
-static void settle_both(MPI_File alone, MPI_File file) {
-  sync_both(alone, file);
-  MPI_Barrier(MPI_COMM_WORLD);
-  sync_both(alone, file);
-}
-
 /* The first rank has it open alone, and then others, too, it among them. */
 static void with_others(MPI_Comm others, const char* kind) {
   MPI_File alone = MPI_FILE_NULL, file = MPI_FILE_NULL;
@@ -326,7 +467,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   if (strcmp(argv[argc - 1], "killed") == 0) be_killed();
   if (strcmp(argv[argc - 1], "left") == 0) {
-    read_alone((rank + 1) % ranks);
+    look_after_kill();
     return conclude();
   }
   each_alone();
@@ -341,6 +482,10 @@ int main(int argc, char** argv) {
   if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
   all_and_one();
   appended();
+  some_then_others();
+  overlapping();
+  some_and_one(0);
+  some_and_one(1);
   MPI_Comm_free(&node);
   free(block);
   free(expected);

@@ -17,8 +17,9 @@ using Answer = ClaimRegistry::Answer;
 
 constexpr SharedIdentity kFile{7, 1};
 
-Claimant logs(uint32_t node) { return {node, 1, {}}; }
-Claimant goes_without(uint32_t node) { return {node, 0, {}}; }
+Owner of_node(uint32_t node) { return {kThisNode, node}; }
+Claimant logs(uint32_t node) { return {of_node(node), 1, {}}; }
+Claimant goes_without(uint32_t node) { return {of_node(node), 0, {}}; }
 
 TEST(ClaimRegistry, GrantsAFileToTheFirstNode) {
   ClaimRegistry registry;
@@ -36,11 +37,11 @@ TEST(ClaimRegistry, HasTheOwnerAskedFirst) {
   registry.claim(kFile, logs(3));
   auto said = registry.claim(kFile, logs(4));
   ASSERT_TRUE(said.owner);
-  EXPECT_EQ(said.owner->node, 3U);
+  EXPECT_EQ(said.owner->owner.node, 3U);
   EXPECT_EQ(registry.after_surrender(kFile, logs(4), false), Answer::granted);
   said = registry.claim(kFile, logs(3));
   ASSERT_TRUE(said.owner);
-  EXPECT_EQ(said.owner->node, 4U);
+  EXPECT_EQ(said.owner->owner.node, 4U);
   EXPECT_EQ(registry.after_surrender(kFile, logs(3), true), Answer::contested);
   for (const uint32_t node : {3, 4, 5}) {
     said = registry.claim(kFile, logs(node));
@@ -63,13 +64,13 @@ TEST(ClaimRegistry, GrantsNothingThatSomebodyHasOpenWithoutTheLog) {
 TEST(ClaimRegistry, ForgetsWhatItsOwnerReleases) {
   ClaimRegistry registry;
   registry.claim(kFile, logs(3));
-  registry.release(kFile, 4);
+  registry.release(kFile, of_node(4));
   EXPECT_TRUE(registry.claim(kFile, logs(4)).owner) << "it is not that node's";
-  registry.release(kFile, 3);
+  registry.release(kFile, of_node(3));
   EXPECT_EQ(registry.size(), 0U);
   EXPECT_EQ(registry.claim(kFile, logs(4)).answer, Answer::granted);
   registry.claim({9, 1}, goes_without(3));
-  registry.release({9, 1}, 3);
+  registry.release({9, 1}, of_node(3));
   EXPECT_EQ(registry.claim({9, 1}, logs(3)).answer, Answer::contested) << "what is contested stays so";
 }
 
@@ -80,7 +81,7 @@ TEST(ClaimRegistry, GrantsNothingMoreOnceItIsFull) {
   registry.claim({2, 1}, logs(1));
   EXPECT_EQ(registry.claim({3, 1}, goes_without(2)).answer, Answer::contested);
   EXPECT_EQ(registry.size(), 2U);
-  registry.release({2, 1}, 1);
+  registry.release({2, 1}, of_node(1));
   EXPECT_EQ(registry.claim({3, 1}, logs(1)).answer, Answer::contested);
 }
 
@@ -89,7 +90,7 @@ class Node {
  public:
   NodeFiles files() {
     NodeFiles all;
-    all.is_open = [this](const FileIdentity& file) {
+    all.is_open = [this](const FileIdentity& file, Span /*span*/) {
       const std::lock_guard lock(mutex_);
       return open_.contains(file.inode);
     };

@@ -37,9 +37,9 @@ TEST_F(ClusterKindsTest, OfAllNodesKeepsOutTheOther) {
   EXPECT_EQ(*members_[1].job->find(identity, path_), nullptr);
   EXPECT_EQ(members_[1].job->find_here(identity), nullptr);
   EXPECT_EQ(members_[0].job->find_here(identity), members_[0].file);
-  EXPECT_TRUE(members_[1].job->is_open(identity));
+  EXPECT_TRUE(members_[1].job->is_open(identity, kAllRanks));
   for (const uint32_t rank : {0, 2, 3, 4, 5}) close(rank);
-  EXPECT_FALSE(members_[1].job->is_open(identity));
+  EXPECT_FALSE(members_[1].job->is_open(identity, kAllRanks));
 }
 
 TEST_F(ClusterKindsTest, OfOneNodeKeepsOutTheOther) {
@@ -68,8 +68,8 @@ TEST_F(ClusterKindsTest, MayChangeFromOpenToOpen) {
     const FileIdentity identity = (*alone)->identity();
     ASSERT_TRUE((*alone)->closing().release().ok());
     alone->reset();
-    EXPECT_FALSE(members_[0].job->is_open(identity));
-    EXPECT_FALSE(members_[1].job->is_open(identity));
+    EXPECT_FALSE(members_[0].job->is_open(identity, kThisNode));
+    EXPECT_FALSE(members_[1].job->is_open(identity, kThisNode));
     oracle_.write(0, reinterpret_cast<const std::byte*>(text.data()), text.size());
     for (Member& member : members_) open(member);
     write_all(1, 1 << 20);

@@ -113,7 +113,7 @@ TEST_F(Contested, HoldsForAllRanksOfTheNode) {
 
 TEST_F(Contested, IsFoundByARankThatDoesNotHaveItOpen) {
   write(0, "hello");
-  EXPECT_TRUE(all[1].job->is_open(all[0].file->identity()));
+  EXPECT_TRUE(all[1].job->is_open(all[0].file->identity(), kThisNode));
   {
     auto found = all[1].job->find(all[0].file->identity(), path);
     ASSERT_TRUE(found.ok() && found.value());
@@ -125,7 +125,7 @@ TEST_F(Contested, IsFoundByARankThatDoesNotHaveItOpen) {
   const FileIdentity identity = all[0].file->identity();
   ASSERT_TRUE(all[0].file->closing().release().ok());
   all[0].file.reset();
-  for (const Rank& rank : all) EXPECT_FALSE(rank.job->is_open(identity));
+  for (const Rank& rank : all) EXPECT_FALSE(rank.job->is_open(identity, kThisNode));
   all[0].file = open(0);
   write(0, "c");
   EXPECT_EQ(in_file(), "jello") << "it is open anew, and logged";

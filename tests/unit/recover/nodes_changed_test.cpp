@@ -37,7 +37,7 @@ class NodesChanged : public RecoverNodes {
     const timespec times[] = {when, when};
     ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
   }
-  std::string journal() const { return Journal::path_of(target, kJob, identity(target).inode); }
+  std::string journal() const { return Journal::path_of(target, {kJob}, identity(target).inode); }
   FileOutcome try_node(uint32_t node, bool force = false) {
     auto report = recover({.directory = directories_[node], .path = target, .force = force});
     EXPECT_TRUE(report.ok());
@@ -158,10 +158,10 @@ TEST_P(NodesChanged, ANodeThatHasNothingToBringInExcusesNoChange) {
 TEST_P(NodesChanged, WhatIsBroughtInOfAnotherJobIsNoChange) {
   die_long_ago();
   const NodePlace place{0, 2, {0, 1}, {}};
-  ASSERT_TRUE(Journal::open(Journal::path_of(target, kJob + 0x10000, identity(target).inode), place, 0).ok());
+  ASSERT_TRUE(Journal::open(Journal::path_of(target, {kJob + 0x10000}, identity(target).inode), place, 0).ok());
   changed(target, now_);
   for (const uint32_t node : {0u, 1u}) EXPECT_EQ(try_node(node).result, FileResult::restored);
-  std::filesystem::remove(Journal::path_of(target, kJob + 0x10000, identity(target).inode));
+  std::filesystem::remove(Journal::path_of(target, {kJob + 0x10000}, identity(target).inode));
   expect_recovered(after(all, 6));
 }
 

@@ -224,7 +224,7 @@ TEST_P(RecoverNodes, WhatIsKeptWithoutASegmentStays) {
   write_file(target, after(all, 2));
   for (const uint32_t node : {0u, 1u}) crash(node, all, 2);
   // In the place of the journal.
-  const std::string in_the_way = Journal::path_of(target, kJob, identity(target).inode);
+  const std::string in_the_way = Journal::path_of(target, {kJob}, identity(target).inode);
   std::filesystem::create_directory(in_the_way);
   auto refused = recover({.directory = directories_[0]});
   ASSERT_TRUE(refused.ok());
