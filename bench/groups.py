@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Files of one rank each, on several hosts of the test-bed: small ones (100 bytes), and ones of 2,000 records of 1,312
-bytes by a call each (own). Plain and under pmio take turns, each run a new job and a new directory.
+"""Files of fewer than all ranks, on several hosts of the test-bed. Of one rank each: small ones (100 bytes), and ones of
+2,000 records of 1,312 bytes by a call each (own). Of all ranks but the last one: 2,000 such records of each by a
+collective call each (some), and small ones (some-small). Plain and under pmio take turns, each run a new job and a new directory.
 
   bench/groups.py --mpi openmpi-5.0.11 --hosts 2 --ranks 4 --repetitions 5 --json results.json
 """
@@ -10,7 +11,7 @@ import statistics
 
 from pmiolab import command_line, hosts, mpi_libraries, places, spanning_jobs, tables
 
-FILES = {"alone": 100, "own": 3}
+FILES = {"alone": 100, "own": 3, "some": 3, "some-small": 100}
 CONTESTANTS = ("plain", "pmio")
 SECONDS = 300
 
@@ -51,7 +52,7 @@ def main():
     print(f"{options.mpi.tag}, {options.ranks} ranks on {len(options.hosts)} hosts, {options.fs}; ms per file of a rank")
     for kind, files in FILES.items():
         plain, pmio = ([1e3 * wall / files for wall in times[kind, contestant]] for contestant in CONTESTANTS)
-        print(f"{kind:6} plain {statistics.median(plain):8.2f} ({min(plain):.2f} to {max(plain):.2f})   "
+        print(f"{kind:10} plain {statistics.median(plain):8.2f} ({min(plain):.2f} to {max(plain):.2f})   "
               f"pmio {statistics.median(pmio):8.2f} ({min(pmio):.2f} to {max(pmio):.2f})   "
               f"{statistics.median(plain) / statistics.median(pmio):.2f} times plain's speed")  # fmt: skip
     results = [{"kind": kind, "contestant": contestant, "files": FILES[kind], "wall_s": wall}

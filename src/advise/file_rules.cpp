@@ -28,7 +28,7 @@ constexpr std::array kObstacles{
     Obstacle{"atomic mode", "", "MPI_File_set_atomicity(fh, 0)"},
     Obstacle{"MPI_MODE_SEQUENTIAL", "", "open it without MPI_MODE_SEQUENTIAL"},
     Obstacle{"the ranks differ in pmio_mode", "", "give all ranks the same pmio_mode"},
-    Obstacle{"not opened by all ranks", "", "open it by all ranks of MPI_COMM_WORLD"},
+    Obstacle{"too many groups", "", "open files by fewer different groups of ranks, or by all of them"},
     Obstacle{"too few file descriptors", "ulimit -n (pmio doctor says how many)", ""},
     Obstacle{"the nodes do not reach each other", "pmio_interface, named to be one that all nodes can use",
              ""},

@@ -137,9 +137,8 @@ bool ClaimDesk::decide(const SharedIdentity& file, const Claimant& by) {
   const LockGuard lock(deciding_);
   ClaimRegistry::Decision decision = registry_.claim(file, by);
   if (decision.owner) {
-    const auto asks = decision.owner->owner.span == kThisNode
-                          ? static_cast<uint32_t>(ClaimRequest::surrender)
-                          : static_cast<uint32_t>(Request::contest);
+    const auto asks = decision.owner->owner.span == kThisNode ? static_cast<uint32_t>(ClaimRequest::surrender)
+                                                              : static_cast<uint32_t>(Request::contest);
     const Result<bool> was_open =
         read_claim_answer(call(decision.owner->leader, asks, MessageWriter().put(file)));
     // An owner that does not answer may go on to log it.

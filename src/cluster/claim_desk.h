@@ -45,7 +45,7 @@ enum class ClaimKind : uint64_t {
 struct ClaimBody {
   FileIdentity file;
   ClaimKind kind;
-  uint64_t group = kThisNode;     // Span
+  uint64_t group = kThisNode;    // Span
   PeerAddress coordinator = {};  // of the group
 };
 
@@ -113,7 +113,7 @@ class ClaimDesk {
   uint64_t claims_ PMIO_GUARDED_BY(asking_) = 0;
   Mutex mutex_;
   std::map<Key, Mine> mine_ PMIO_GUARDED_BY(mutex_);  // granted to this node, and to groups that asked here
-  Mutex deciding_;                                               // held while an owner is asked
+  Mutex deciding_;                                    // held while an owner is asked
   ClaimRegistry registry_ PMIO_GUARDED_BY(deciding_);
   std::unique_ptr<TaskThread> for_ranks_, coordinating_, surrendering_;
   std::unique_ptr<PeerServer> server_;  // destroyed first

@@ -31,8 +31,8 @@ class Claims {
   // does who claims it; who did has left nothing in a log. An error, for good: the nodes do not reach each
   // other.
   Result<bool> to_log(const FileIdentity& file, const std::string& path);
-  // The same of a group on several nodes, all of whose ranks have it open. coordinator: the leader of its first
-  // node, which asks.
+  // The same of a group on several nodes, all of whose ranks have it open. coordinator: the leader of its
+  // first node, which asks.
   Result<bool> to_log_together(const FileIdentity& file, const std::string& path, Span group,
                                const PeerAddress& coordinator);
   // A rank has it open without the log, and may log it later. As above; before it logs, to_log is called.

@@ -34,8 +34,8 @@ Result<std::unique_ptr<Cluster>> Cluster::start(Job& job, const Options& options
       connections(options.ranks, options.place.ranks.size(), options.place.nodes, options.leader);
   PMIO_TRY(job.reserve_descriptors(most.to_others + most.from_others));
   if (!options.leader) return cluster;
-  auto service = Service::start(job, {options.interface, options.token, options.place.node, options.place.span,
-                                      most.from_others});
+  auto service = Service::start(
+      job, {options.interface, options.token, options.place.node, options.place.span, most.from_others});
   if (!service.ok()) return service.status();
   cluster->service_ = std::move(service).value();
   return cluster;

@@ -56,7 +56,7 @@ class Service {
   TaskThread rounds_{[this] { part_->look_after(); }};
   TaskThread questions_, pieces_, discards_;
   std::unique_ptr<TaskThread> contests_;  // once there has been one
-  std::unique_ptr<PeerServer> server_;  // destroyed first
+  std::unique_ptr<PeerServer> server_;    // destroyed first
 };
 
 }  // namespace pmio

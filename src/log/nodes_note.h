@@ -52,7 +52,7 @@ std::vector<std::byte> pack_members(std::span<const NodeMembers> members);
 // nullopt: the bytes are not the members of so many nodes. Empty bytes mean that they are not known.
 std::optional<std::vector<NodeMembers>> parse_members(std::span<const std::byte> bytes, uint32_t nodes);
 
-constexpr uint32_t kNodesNoteVersion = 3;  // 2 has no span: it is of all ranks
+constexpr uint32_t kNodesNoteVersion = 3;                 // 2 has no span: it is of all ranks
 constexpr uint64_t kNodesNoteMagic = 0x31444f4e4f494d50;  // "PMIONOD1"
 struct NodesNoteHeader {
   uint64_t magic;

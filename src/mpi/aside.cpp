@@ -69,7 +69,8 @@ std::shared_ptr<File> logged_by_others(Handle& handle) {
   if (known && !process.spans_nodes()) return nullptr;
   Job* job = handle.identity ? process.joined_or_wanted(handle.hints) : nullptr;
   if (job == nullptr) return nullptr;
-  // A rank of another node does not count here. What it logs, all ranks have open, or are just closing.
+  // A rank of another node does not count here. What it logs, this rank has open, or has just closed; or it
+  // is contested.
   if (known) return job->find_here(*handle.identity);
   Result<std::shared_ptr<File>> file = job->find(*handle.identity, handle.path);
   if (!file.ok()) {

@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -81,8 +83,8 @@ class Process {
   bool leads_node() const;
   // Whether this rank of MPI_COMM_WORLD is on this node, if there are several.
   bool is_on_this_node(uint32_t rank) const;
-  // By which ranks of one node, or of a group, ask whether they may log a file that others know nothing of. Null, on
-  // all ranks: they are all on one node, or some leader could not listen.
+  // By which ranks of one node, or of a group, ask whether they may log a file that others know nothing of.
+  // Null, on all ranks: they are all on one node, or some leader could not listen.
   Claims* claims() const { return claims_.get(); }
   // Of all ranks of the job, numbered as in MPI_COMM_WORLD, for pmio's own messages. Not of a job of one
   // rank.
@@ -169,12 +171,10 @@ class Process {
   Mutex mutex_;
   std::unique_ptr<Job> job_ PMIO_GUARDED_BY(mutex_);
   std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // of all ranks; uses the job
-  struct Group {
-    std::vector<int> ranks;  // of MPI_COMM_WORLD, ascending
-    Span span;
-    std::unique_ptr<Cluster> cluster;  // null: it failed, for good; uses the job
-  };
-  std::vector<Group> groups_ PMIO_GUARDED_BY(mutex_);  // that this rank is in
+  // Of the groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending. Null: it failed, for
+  // good. They use the job.
+  using Groups = std::map<std::pair<std::vector<int>, Span>, std::unique_ptr<Cluster>>;
+  Groups groups_ PMIO_GUARDED_BY(mutex_);
   Status join_error_ PMIO_GUARDED_BY(mutex_);
   Hints hints_ PMIO_GUARDED_BY(mutex_);
 };

@@ -44,10 +44,10 @@ std::vector<T> gathered(const T& mine, size_t ranks, MPI_Comm comm) {
 
 // The nodes of a communicator's ranks, numbered in the order of their lowest ranks.
 struct Nodes {
-  NodePlace place;              // of this process
-  std::vector<uint32_t> of;     // by rank of the communicator
-  std::vector<bool> leads;      // likewise
-  int coordinator = 0;          // rank of the communicator
+  NodePlace place;           // of this process
+  std::vector<uint32_t> of;  // by rank of the communicator
+  std::vector<bool> leads;   // likewise
+  int coordinator = 0;       // rank of the communicator
 };
 
 Nodes nodes_of(const std::vector<Member>& members, const Member& mine) {
@@ -76,8 +76,7 @@ Nodes nodes_of(const std::vector<Member>& members, const Member& mine) {
 
 // The job on this node, and this process's part of the service.
 Result<std::unique_ptr<Cluster>> start_cluster(const Result<Job*>& job, const Cluster::Options& options) {
-  if (options.place.nodes > kMostNodes)
-    return Status(Code::unsupported, "more nodes than pmio can number");
+  if (options.place.nodes > kMostNodes) return Status(Code::unsupported, "more nodes than pmio can number");
   if (!job.ok()) return job.status();
   try {
     return Cluster::start(*job.value(), options);
@@ -176,35 +175,32 @@ Span Process::new_span() {
   return kAllRanks + 1 + static_cast<Span>(rank_) * kSpansOfARank + groups.fetch_add(1);
 }
 
-// Two threads may come with the same ranks at once: each pair of them makes a cluster of its own then, and
-// ranks may know of the one or the other.
+// Two threads may come with the same ranks at once: each pair of them makes a cluster of its own then. Once
+// all ranks know of both, it is the first one for all of them.
 Cluster* Process::join_group(const Hints& hints, Opening& opening, const char** why_not) {
   std::vector<int> ranks = opening.in_world();
   std::sort(ranks.begin(), ranks.end());
-  const auto find = [&]() PMIO_REQUIRES(mutex_) {
-    return std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.ranks == ranks; });
-  };
   int64_t known = 0;
+  Cluster* cluster = nullptr;
   {
     const LockGuard lock(mutex_);
-    if (const auto at = find(); at != groups_.end())
-      known = at->span;
-    else if (groups_.size() >= kMostGroups)
+    const auto at = groups_.lower_bound({ranks, kThisNode});
+    if (at != groups_.end() && at->first.first == ranks) {
+      known = at->first.second;
+      cluster = at->second.get();
+    } else if (groups_.size() >= kMostGroups) {
       known = -1;
+    }
   }
   *why_not = "too many groups of ranks on several nodes";
   const auto [least, most] = opening.range(known);
   if (least < 0) return nullptr;
   *why_not = kUnreachable;
-  if (least != most || known == 0) {
-    Span span = kThisNode;
-    std::unique_ptr<Cluster> cluster = meet_nodes(hints, opening.comm(), &span);
-    const LockGuard lock(mutex_);
-    groups_.push_back({std::move(ranks), span, std::move(cluster)});
-    return groups_.back().cluster.get();
-  }
+  if (least == most && known != 0) return cluster;
+  Span span = kThisNode;
+  std::unique_ptr<Cluster> met = meet_nodes(hints, opening.comm(), &span);
   const LockGuard lock(mutex_);
-  return find()->cluster.get();
+  return groups_.emplace(std::pair(std::move(ranks), span), std::move(met)).first->second.get();
 }
 
 }  // namespace pmio

@@ -1,11 +1,11 @@
 // A file that fewer than all ranks of a job on several nodes have open: others may open it, too, without
-// these. Then it is contested (docs/decisions/0038-files-of-groups.md): from then on each write is in the file
-// when it returns, and nothing is served from the log.
+// these. Then it is contested (docs/decisions/0038-files-of-groups.md): from then on each write is in the
+// file when it returns, and nothing is served from the log.
 //
 // Order: who declares the contest raises FileControl::contested, and drains then. A write is published, and
 // looks at that then. So either the drain finds the write's records, or the write finds the contest and
-// drains itself. Of ranks on several nodes it is declared on all their nodes before any drain. What a rank has
-// written in collective calls to which others have not come yet is drained when they come.
+// drains itself. Of ranks on several nodes it is declared on all their nodes before any drain. What a rank
+// has written in collective calls to which others have not come yet is drained when they come.
 //
 // Threads: any. No append lock is held.
 #pragma once
@@ -13,7 +13,6 @@
 #include <atomic>
 
 #include "base/status.h"
-#include "node/direct_writer.h"
 #include "node/reach.h"
 #include "node/shared_file.h"
 
@@ -23,38 +22,24 @@ class LargePieces;
 
 class Contest {
  public:
-  Contest(SharedFile& file, Reach& reach, LargePieces& large_pieces, DirectWriter& direct_writer,
-          bool possible)
-      : file_(file),
-        reach_(reach),
-        large_pieces_(large_pieces),
-        direct_writer_(direct_writer),
-        possible_(possible) {}
+  Contest(SharedFile& file, Reach& reach, LargePieces& large_pieces, bool possible)
+      : file_(file), reach_(reach), large_pieces_(large_pieces), possible_(possible) {}
 
   // Whether others can come at all.
   bool possible() const { return possible_; }
   bool declared() const { return file_.control->contested.load(std::memory_order_relaxed) != 0; }
   // They have come, or are about to. The caller drains afterwards.
   void declare();
-  // A write of this process: `append` logs it, if it is not better written by direct_writer.
-  template <class Append>
-  Status write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
-               const Append& append) {
-    if (declared() && reach_.spans_nodes()) return direct_writer_.write(file, memory, buffer, bytes);
-    before_append();
-    PMIO_TRY(append());
-    return after_append();
-  }
-
-  // The appender has logged something. No append lock is held.
+  // Whether this process's writes go past the log, by the direct writer.
+  bool ends_log() const { return declared() && reach_.spans_nodes(); }
+  // Around each append.
+  void before_append();
   Status after_append();
 
  private:
-  void before_append();
   SharedFile& file_;
   Reach& reach_;
   LargePieces& large_pieces_;
-  DirectWriter& direct_writer_;
   const bool possible_;
   std::atomic<bool> straight_{false};  // this process's pieces go straight to the file
 };

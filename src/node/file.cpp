@@ -17,8 +17,7 @@ FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity&
       reader(shared, *reach, logged_end),
       large_pieces(shared, reader, direct_writer, idle_sightings),
       appender(shared, *reach, logged_end, direct_writer, large_pieces),
-      contest(shared, *reach, large_pieces, direct_writer,
-              job.member->spans_nodes() && reach_maker.span != kAllRanks),
+      contest(shared, *reach, large_pieces, job.member->spans_nodes() && reach_maker.span != kAllRanks),
       background_drain(shared, *reach),
       changes(*this) {
   shared.job = &job;
@@ -96,10 +95,14 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   Contest& contest = parts_->contest;
   if (!contest.possible()) [[likely]]
     return parts_->appender.append(offset, data, bytes, call);
-  const Pattern whole = Pattern::bytes(bytes);
-  PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
-  return contest.write(to, from, data, bytes,
-                       [&] { return parts_->appender.append(offset, data, bytes, call); });
+  if (contest.ends_log()) {
+    const Pattern whole = Pattern::bytes(bytes);
+    PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
+    return parts_->direct_writer.write_call(to, from, data, bytes);
+  }
+  contest.before_append();
+  PMIO_TRY(parts_->appender.append(offset, data, bytes, call));
+  return contest.after_append();
 }
 
 Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
@@ -107,8 +110,10 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   Contest& contest = parts_->contest;
   if (!contest.possible()) [[likely]]
     return parts_->appender.append(file, memory, buffer, bytes, call);
-  return contest.write(file, memory, buffer, bytes,
-                       [&] { return parts_->appender.append(file, memory, buffer, bytes, call); });
+  if (contest.ends_log()) return parts_->direct_writer.write_call(file, memory, buffer, bytes);
+  contest.before_append();
+  PMIO_TRY(parts_->appender.append(file, memory, buffer, bytes, call));
+  return contest.after_append();
 }
 
 Status File::persist() {

@@ -297,8 +297,8 @@ void FileTable::rest(const std::shared_ptr<File>& file) {
 }
 
 // The file that rests, with the target that has been opened for it; nullptr: none does.
-std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity& identity,
-                                      Span span, std::unique_ptr<TargetFile>& target) {
+std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity& identity, Span span,
+                                      std::unique_ptr<TargetFile>& target) {
   const auto at = std::find_if(resting_.begin(), resting_.end(),
                                [&](const auto& file) { return file->parts().shared.key == key; });
   if (at == resting_.end()) return nullptr;

@@ -35,8 +35,7 @@ class SharedFiles {
   explicit SharedFiles(Membership& member) : member_(member) {}
 
   // Fills in all of `file` but its job, key and identity. busy: it is open by ranks of another span.
-  Status attach(SharedFile& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints,
-                Span span);
+  Status attach(SharedFile& file, std::unique_ptr<TargetFile> target, const LayoutHints& hints, Span span);
   // This process does not use the control block any more.
   void leave(SharedFile& file);
   // What of a file that is going may serve another one.

@@ -140,7 +140,8 @@ class Recovery {
     }
     outcome->path = (*target)->path();
     if (options_.dry_run) return {};
-    const std::string name = Journal::path_of((*target)->path(), {job, file_.nodes->span}, file_.target.inode);
+    const std::string name =
+        Journal::path_of((*target)->path(), {job, file_.nodes->span}, file_.target.inode);
     // A node with nothing to bring in says so, too: each has to say that it is done, for another may wait.
     const auto base = file_.recovered ? std::nullopt : std::optional(file_.ledger_horizon);
     auto journal = Journal::open(name, *file_.nodes, base);

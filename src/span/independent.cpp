@@ -200,9 +200,8 @@ bool Spanning::has_used_up_stamps() {
 Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
                                    uint64_t bytes, CallNumber call) {
   Appender& appender = parts_.appender;
-  Membership& member = *file_.job->member;
   uint64_t left = bytes;
-  if (!parts_.contest.declared()) {
+  if (!parts_.contest.ends_log()) {
     const LockGuard lock(appender.mutex);
     const uint64_t begin_ns = appender.begin_ns(bytes);
     for (uint64_t logged = 0; left > 0; left -= logged) {
@@ -212,13 +211,7 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
     if (left < bytes) appender.tally(bytes - left, begin_ns, call);
   }
   if (left < bytes && parts_.contest.possible()) PMIO_TRY(parts_.contest.after_append());
-  if (left == 0) return {};
-  const uint64_t begin_ns = monotonic_ns();
-  PMIO_TRY(parts_.direct_writer.write(file, memory, buffer, left));
-  count(member.counters().direct_calls);
-  count(member.counters().direct_bytes, left);
-  count(member.counters().direct_ns, monotonic_ns() - begin_ns);
-  return {};
+  return left == 0 ? Status() : parts_.direct_writer.write_call(file, memory, buffer, left);
 }
 
 }  // namespace pmio

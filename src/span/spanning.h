@@ -32,7 +32,11 @@ namespace pmio {
 class Spanning : public Reach {
  public:
   Spanning(FileParts& file, Neighbours& neighbours)
-      : Reach(neighbours.place().span), parts_(file), file_(file.shared), neighbours_(neighbours), resting_(file.shared) {}
+      : Reach(neighbours.place().span),
+        parts_(file),
+        file_(file.shared),
+        neighbours_(neighbours),
+        resting_(file.shared) {}
   // Of a file that spans nodes.
   static Spanning& of(File& file);
   // For Job::OpenOptions.
@@ -98,7 +102,8 @@ class Spanning : public Reach {
   bool some_rank_died() const;
   bool all_drained_here() const { return file_.all_drained(); }
   Status discard_here();
-  // Others than its ranks open the file, too (node/contest.h). The caller drains when all nodes have been told.
+  // Others than its ranks open the file, too (node/contest.h). The caller drains when all nodes have been
+  // told.
   void declare_contest_here();
 
   // For a round: on return what ranks of this node have logged independently, and had begun before, is

@@ -2,7 +2,7 @@
 // and pmio (tests/differential.py does).
 //
 //   differential --dir D --record PREFIX [--seed FIRST] [--seeds N] [--ops N] [--reference] [--no-darray]
-//   [--portable] [--by-all] [--no-shared] [--keep]
+//   [--portable] [--by-all] [--no-shared] [--consecutive] [--keep]
 //
 // Files are made in D; rank r writes the record PREFIX.r, one line per value: "seed:operation what".
 #include <cstdlib>
@@ -21,7 +21,8 @@ struct Arguments {
 [[noreturn]] void usage() {
   fprintf(stderr,
           "usage: differential --dir D --record PREFIX [--seed FIRST] [--seeds N] [--ops N] [--reference]"
-          " [--no-darray] [--portable] [--by-all] [--no-shared] [--keep]\n");
+          " [--no-darray] [--portable] [--by-all] [--no-shared]"
+          " [--consecutive] [--keep]\n");
   exit(2);
 }
 
@@ -39,6 +40,8 @@ Arguments parse(int argc, char** argv) {
       arguments.settings.by_all = true;
     } else if (option == "--no-shared") {
       arguments.settings.shared_pointers = false;
+    } else if (option == "--consecutive") {
+      arguments.settings.consecutive = true;
     } else if (option == "--keep") {
       arguments.settings.keep_files = true;
     } else if (i + 1 == argc) {

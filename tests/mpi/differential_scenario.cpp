@@ -79,7 +79,8 @@ Scenario::Scenario(const Settings& settings, uint64_t seed, FILE* record)
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
   groups_[kWorld] = {MPI_COMM_WORLD, 1, 0};
   groups_[kHalves].count = ranks_ > 1 ? 2 : 1;
-  groups_[kHalves].mine = rank_ % groups_[kHalves].count;
+  const int halves = groups_[kHalves].count;
+  groups_[kHalves].mine = settings_.consecutive ? rank_ * halves / ranks_ : rank_ % halves;
   MPI_Comm_split(MPI_COMM_WORLD, groups_[kHalves].mine, -rank_, &groups_[kHalves].comm);
   groups_[kSelf] = {MPI_COMM_SELF, ranks_, rank_};
 }

@@ -29,6 +29,7 @@ struct Settings {
   bool by_all = false;
   // Not where they are ROMIO's on several hosts of MooseFS (docs/semantics.md).
   bool shared_pointers = true;
+  bool consecutive = false;  // the ranks of a half; else each second one's
   bool keep_files = false;
 };
 

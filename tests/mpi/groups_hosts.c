@@ -260,6 +260,12 @@ static void some_and_one(int member) {
   if (file != MPI_FILE_NULL)
     check(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS, "view");
   settle_both(alone, file);
+  memset(expected, 0, LENGTH);
+  if (rank == other) {
+    memset(block, 0, LENGTH);
+    check(MPI_File_write_at(alone, 0, block, LENGTH, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_at");
+  }
+  settle_both(alone, file);
   srand(11);
   for (int round = 0; round < ROUNDS; ++round) {
     const int bytes = 1 + rand() % LARGEST, offset = rand() % (LENGTH - bytes), who = rand() % (ranks + 1);
@@ -271,14 +277,20 @@ static void some_and_one(int member) {
                 MPI_SUCCESS,
             "write_at_all");
     }
+    for (int i = 0; i < bytes; ++i) expected[offset + i] = value(offset + i, round);
     settle_both(alone, file);
-    if (strict && rank == other) expect_block(alone, offset, bytes, round, "what was just written, read by the one");
+    if (strict && rank == other)
+      expect_block(alone, offset, bytes, round, "what was just written, read by the one");
     if (strict && file != MPI_FILE_NULL)
       expect_block(file, offset, bytes, round, "what was just written, read by some");
     settle_both(alone, file);
   }
   close_it(&file);
   close_it(&alone);
+  MPI_Barrier(MPI_COMM_WORLD);
+  file = opened_for(MPI_COMM_SELF, name_of("both", 0), MPI_MODE_RDONLY);
+  expect_bytes(file, 0, expected, LENGTH, "what all of them have written");
+  close_it(&file);
   remove_all("both", 1);
   if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
 }

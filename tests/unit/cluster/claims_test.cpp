@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <random>
 #include <thread>
@@ -72,6 +73,25 @@ TEST(ClaimRegistry, ForgetsWhatItsOwnerReleases) {
   registry.claim({9, 1}, goes_without(3));
   registry.release({9, 1}, of_node(3));
   EXPECT_EQ(registry.claim({9, 1}, logs(3)).answer, Answer::contested) << "what is contested stays so";
+}
+
+TEST(ClaimRegistry, TellsAGroupFromTheNodes) {
+  ClaimRegistry registry;
+  const Owner group{kAllRanks + 3, 0}, other{kAllRanks + 4, 0};
+  for (int again = 0; again < 2; again++) {
+    const auto said = registry.claim(kFile, {group, 1, {}});
+    EXPECT_EQ(said.answer, Answer::granted);
+    EXPECT_FALSE(said.owner);
+  }
+  for (const Claimant& by : {logs(0), Claimant{other, 1, {}}, goes_without(5)}) {
+    const auto said = registry.claim(kFile, by);
+    ASSERT_TRUE(said.owner);
+    EXPECT_EQ(said.owner->owner, group);
+  }
+  registry.release(kFile, of_node(0));
+  EXPECT_EQ(registry.size(), 1U);
+  registry.release(kFile, group);
+  EXPECT_EQ(registry.size(), 0U);
 }
 
 // One that it has forgotten might be open somewhere without the log.
@@ -192,6 +212,50 @@ TEST(Claims, AreRefusedWhereSomebodyGoesWithoutTheLog) {
   EXPECT_TRUE(nodes.opens(0, 8));
   nodes.goes_without(0, 8);  // on the same node
   EXPECT_FALSE(nodes.node(0).may_log(8));
+}
+
+// The coordinator of a group on several nodes, as the registry asks it.
+class Group {
+ public:
+  Group() {
+    auto server = PeerServer::start(
+        "127.0.0.1", token(),
+        [this](uint32_t kind, std::span<const std::byte> payload, PeerReply reply) {
+          EXPECT_EQ(kind, static_cast<uint32_t>(Request::contest));
+          SharedIdentity file;
+          EXPECT_TRUE(MessageReader(payload).get(&file));
+          asked.push_back(file.inode);
+          reply.send(MessageWriter().put(uint64_t{has_it_open ? 1u : 0u}).take());
+        },
+        8);
+    EXPECT_TRUE(server.ok()) << server.status().message();
+    server_ = std::move(server).value();
+  }
+  bool opens(Claims& claims, uint64_t inode) {
+    const auto granted = claims.to_log_together(Nodes::identity(inode), Node::path_of(inode), kAllRanks + 3,
+                                                server_->address());
+    EXPECT_TRUE(granted.ok()) << granted.status().message();
+    return granted.ok() && granted.value();
+  }
+  std::atomic<bool> has_it_open{true};
+  std::vector<uint64_t> asked;  // before an answer
+
+ private:
+  std::unique_ptr<PeerServer> server_;
+};
+
+TEST(Claims, OfAGroupAreGivenUpByItsCoordinator) {
+  Nodes nodes(3);
+  Group group;
+  EXPECT_TRUE(group.opens(nodes.rank(1), 7));
+  EXPECT_TRUE(group.opens(nodes.rank(1), 7)) << "once more";
+  EXPECT_FALSE(nodes.opens(2, 7));
+  EXPECT_TRUE(group.opens(nodes.rank(1), 8));
+  group.has_it_open = false;
+  EXPECT_TRUE(nodes.opens(1, 8)) << "the node from which the group has asked";
+  EXPECT_EQ(group.asked, (std::vector<uint64_t>{7, 8}));
+  EXPECT_FALSE(group.opens(nodes.rank(0), 8)) << "the node has it open";
+  EXPECT_FALSE(nodes.node(1).may_log(8));
 }
 
 // It is open without the log, and nobody tells of its close.

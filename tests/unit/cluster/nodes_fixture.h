@@ -67,7 +67,8 @@ class ClusterTest : public testing::Test {
     ASSERT_TRUE(job.ok()) << job.status().message();
     member.job = std::move(job).value();
     Cluster::Options place;
-    place.place = {node, kNodes, ranks_of(node), {}};
+    place.place = {node, kNodes, ranks_of(node), {}, span_};
+    place.ranks = kRanks;
     place.leader = rank % kRanksOfNode == 0;
     place.token = token;
     place.interface = "127.0.0.1";
@@ -175,6 +176,7 @@ class ClusterTest : public testing::Test {
   bool background_ = false;
   bool threads_at_once_ = false;
   LayoutHints layout_;
+  Span span_ = kAllRanks;
   MediumOpener open_log_ = open_medium;
   Scratch files_;
   Scratch logs_[kNodes];

@@ -158,7 +158,8 @@ TEST_P(NodesChanged, ANodeThatHasNothingToBringInExcusesNoChange) {
 TEST_P(NodesChanged, WhatIsBroughtInOfAnotherJobIsNoChange) {
   die_long_ago();
   const NodePlace place{0, 2, {0, 1}, {}};
-  ASSERT_TRUE(Journal::open(Journal::path_of(target, {kJob + 0x10000}, identity(target).inode), place, 0).ok());
+  ASSERT_TRUE(
+      Journal::open(Journal::path_of(target, {kJob + 0x10000}, identity(target).inode), place, 0).ok());
   changed(target, now_);
   for (const uint32_t node : {0u, 1u}) EXPECT_EQ(try_node(node).result, FileResult::restored);
   std::filesystem::remove(Journal::path_of(target, {kJob + 0x10000}, identity(target).inode));
