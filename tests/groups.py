@@ -59,7 +59,7 @@ def compare(groups):
     """Also where files of one rank alone are expected to be small, and logged later, or not at all."""
     plain = groups.run("plain", "strict", pmio=False)
     complaints = [] if plain.returncode == 0 else [f"plain: {plain}"]
-    for name, words, settings in (("logged", ["log"], LOGGED), ("late", [], {})):
+    for name, words, settings in (("logged", ["log"], LOGGED), ("late", ["late"], {})):
         ended = groups.run(name, "strict", *words, **settings)
         if ended.returncode != 0 or ended.stderr:
             complaints.append(f"{name}: {ended}")

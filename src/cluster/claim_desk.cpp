@@ -87,11 +87,10 @@ Result<std::vector<std::byte>> ClaimDesk::call_coordinator(ClaimRequest kind, co
 }
 
 Result<bool> ClaimDesk::ask_coordinator(const ClaimBody& claim) {
-  const auto group = static_cast<Span>(claim.group);
-  const bool alone = group == kThisNode;
-  const Claimant by{{group, alone ? node_ : 0},
+  const auto span = static_cast<Span>(claim.group.span);
+  const Claimant by{{span, span == kThisNode ? node_ : 0},
                     claim.kind == ClaimKind::goes_without ? 0u : 1u,
-                    alone ? server_->address() : claim.coordinator};
+                    server_->address()};
   if (is_coordinator()) return decide(shared_identity(claim.file), by);
   if (!unreachable_.ok()) return unreachable_;
   Result<bool> granted =
@@ -108,8 +107,9 @@ Result<bool> ClaimDesk::claim(const ClaimBody& claim, const std::string& path) {
     release_closed();
     const LockGuard lock(mutex_);
     // Before the coordinator can tell anybody that it is this node's.
-    Mine& mine = mine_[{shared, static_cast<Span>(claim.group)}];
-    mine = {claim.file, path, mine.undecided || claim.kind == ClaimKind::may_log, ++claims_};
+    Mine& mine = mine_[{shared, static_cast<Span>(claim.group.span)}];
+    const bool undecided = mine.undecided || claim.kind == ClaimKind::may_log;
+    mine = {claim.file, path, undecided, claim.group.coordinator, ++claims_};
   }
   Result<bool> granted = ask_coordinator(claim);
   if (!granted.ok() || granted.value()) return granted;
@@ -137,10 +137,9 @@ bool ClaimDesk::decide(const SharedIdentity& file, const Claimant& by) {
   const LockGuard lock(deciding_);
   ClaimRegistry::Decision decision = registry_.claim(file, by);
   if (decision.owner) {
-    const auto asks = decision.owner->owner.span == kThisNode ? static_cast<uint32_t>(ClaimRequest::surrender)
-                                                              : static_cast<uint32_t>(Request::contest);
-    const Result<bool> was_open =
-        read_claim_answer(call(decision.owner->leader, asks, MessageWriter().put(file)));
+    const Claimant& owner = *decision.owner;
+    const auto was_open = read_claim_answer(call(owner.desk, static_cast<uint32_t>(ClaimRequest::surrender),
+                                                 MessageWriter().put(SurrenderBody{file, owner.owner})));
     // An owner that does not answer may go on to log it.
     decision.answer = registry_.after_surrender(file, by, !was_open.ok() || was_open.value());
   }
@@ -148,17 +147,20 @@ bool ClaimDesk::decide(const SharedIdentity& file, const Claimant& by) {
 }
 
 Result<bool> ClaimDesk::give_up(MessageReader body) {
-  SharedIdentity shared;
-  if (!body.get(&shared)) return nonsense();
+  SurrenderBody wanted{};
+  if (!body.get(&wanted)) return nonsense();
   Mine mine;
   {
     const LockGuard lock(mutex_);
-    const auto at = mine_.find({shared, kThisNode});
+    const auto at = mine_.find({wanted.file, wanted.owner.span});
     if (at == mine_.end()) return false;
     mine = at->second;
     mine_.erase(at);
   }
-  return files_.surrender(mine.file, mine.path) || mine.undecided;
+  if (wanted.owner.span == kThisNode) return files_.surrender(mine.file, mine.path) || mine.undecided;
+  const auto was_open = read_claim_answer(
+      call(mine.coordinator, static_cast<uint32_t>(Request::contest), MessageWriter().put(wanted.file)));
+  return mine.undecided && was_open.ok() ? Result<bool>(true) : was_open;
 }
 
 // Of those that no rank has open any more. A rank that is about to open one claims it behind this.

@@ -7,8 +7,8 @@
 // Requests, besides those of message.h, which come to another server. Each is answered by a uint64_t:
 //   for_me      a rank -> the leader of its node: ClaimBody, then the path; 1: granted
 //   claim       a leader -> the coordinator: ClaimBody, then the Claimant; 1: granted
-//   surrender   the coordinator -> the leader of the owner: SharedIdentity; 1: ranks had it open. Of a group:
-//               Request::contest, to its service
+//   surrender   the coordinator -> the desk that has claimed for the owner: SurrenderBody; 1: ranks had it
+//               open. Of a group's files the desk asks its coordinator (Request::contest)
 //   release     a leader -> the coordinator: Owner, list of SharedIdentity
 //
 // Files that may be logged count as open until kMostUndecided more have been claimed: nobody tells of their
@@ -42,11 +42,21 @@ enum class ClaimKind : uint64_t {
   may_log,       // it is open without the log, and may be logged later, after a further claim
 };
 
+// Ranks of several nodes that claim a file together. Their coordinator asks the desk of its node.
+struct ClaimingGroup {
+  uint64_t span = kThisNode;     // Span; kThisNode: no group
+  PeerAddress coordinator = {};  // Cluster::address
+};
+
 struct ClaimBody {
   FileIdentity file;
   ClaimKind kind;
-  uint64_t group = kThisNode;    // Span
-  PeerAddress coordinator = {};  // of the group
+  ClaimingGroup group = {};
+};
+
+struct SurrenderBody {
+  SharedIdentity file;
+  Owner owner;
 };
 
 // So many leaders have a connection to the coordinator all the time; if there are more, each has one for as
@@ -79,8 +89,9 @@ class ClaimDesk {
   struct Mine {
     FileIdentity file;
     std::string path;
-    bool undecided = false;  // ClaimKind::may_log, of some rank
-    uint64_t claims = 0;     // claims_ of the last claim
+    bool undecided = false;   // ClaimKind::may_log, of some rank
+    PeerAddress coordinator;  // of a group
+    uint64_t claims = 0;      // claims_ of the last claim
   };
   ClaimDesk(const PeerToken& token, uint32_t node, NodeFiles files)
       : token_(token), node_(node), files_(std::move(files)) {}

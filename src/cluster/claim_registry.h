@@ -39,7 +39,7 @@ struct Claimant {
   Owner owner;
   uint64_t logs = 0;  // 1: only the owner's ranks have it open by this handle, which would log it; 0: it goes
                       // without the log
-  PeerAddress leader;  // who is asked for the file: of the node; or the coordinator of the group
+  PeerAddress desk;   // that asks, and is asked for the file
 };
 
 class ClaimRegistry {

@@ -43,17 +43,13 @@ Result<bool> Claims::claim(const ClaimBody& claim, const std::string& path) try 
   return Status(Code::io, std::string("cannot claim a file: ") + failure.what(), ENOMEM);
 }
 
-Result<bool> Claims::to_log(const FileIdentity& file, const std::string& path) {
-  return claim({file, ClaimKind::logs}, path);
+Result<bool> Claims::to_log(const FileIdentity& file, const std::string& path, const ClaimingGroup& group) {
+  return claim({file, ClaimKind::logs, group}, path);
 }
 
-Result<bool> Claims::to_log_together(const FileIdentity& file, const std::string& path, Span group,
-                                     const PeerAddress& coordinator) {
-  return claim({file, ClaimKind::logs, group, coordinator}, path);
-}
-
-Result<bool> Claims::to_log_perhaps(const FileIdentity& file, const std::string& path) {
-  return claim({file, ClaimKind::may_log}, path);
+Result<bool> Claims::to_log_perhaps(const FileIdentity& file, const std::string& path,
+                                    const ClaimingGroup& group) {
+  return claim({file, ClaimKind::may_log, group}, path);
 }
 
 Status Claims::to_go_without(const FileIdentity& file, const std::string& path) {

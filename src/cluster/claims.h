@@ -27,16 +27,14 @@ class Claims {
   PeerAddress address() const { return desk_ != nullptr ? desk_->address() : PeerAddress(); }
   void connect(const PeerAddress& leader, const PeerAddress& coordinator);
 
-  // Ranks of this node alone have the file open for the log. True: they may log it. False: from now on nobody
-  // does who claims it; who did has left nothing in a log. An error, for good: the nodes do not reach each
-  // other.
-  Result<bool> to_log(const FileIdentity& file, const std::string& path);
-  // The same of a group on several nodes, all of whose ranks have it open. coordinator: the leader of its
-  // first node, which asks.
-  Result<bool> to_log_together(const FileIdentity& file, const std::string& path, Span group,
-                               const PeerAddress& coordinator);
-  // A rank has it open without the log, and may log it later. As above; before it logs, to_log is called.
-  Result<bool> to_log_perhaps(const FileIdentity& file, const std::string& path);
+  // Ranks of this node alone have the file open for the log, or all ranks of the group. True: they may log
+  // it. False: from now on nobody does who claims it; who did has left nothing in a log. An error, for good:
+  // the nodes do not reach each other.
+  Result<bool> to_log(const FileIdentity& file, const std::string& path, const ClaimingGroup& group = {});
+  // A rank, or the group, has it open without the log, and may log it later. As above; before it logs, to_log
+  // is called.
+  Result<bool> to_log_perhaps(const FileIdentity& file, const std::string& path,
+                              const ClaimingGroup& group = {});
   // It is open without the log. On return nobody logs it who has claimed it; as false above.
   Status to_go_without(const FileIdentity& file, const std::string& path);
 

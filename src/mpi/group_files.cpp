@@ -44,18 +44,22 @@ Status claim_to_log(const Handle& handle, Claims& claims, const File& file, bool
   return handle.rank != 0 ? Status() : read_claim(claims.to_log(file.identity(), handle.path), granted);
 }
 
+static ClaimingGroup claiming(const Cluster& cluster) { return {cluster.place().span, cluster.address()}; }
+
 Status claim_together(const Handle& handle, Claims& claims, const Cluster& cluster, const File& file,
                       bool* granted) {
   if (!cluster.leads_nodes()) return {};
-  return read_claim(
-      claims.to_log_together(file.identity(), handle.path, cluster.place().span, cluster.address()), granted);
+  return read_claim(claims.to_log(file.identity(), handle.path, claiming(cluster)), granted);
 }
 
 void claim_undecided(Handle& handle) {
   Claims* const claims = Process::instance().claims();
   if (claims == nullptr || !handle.identity) return;
   if (!seen_by_other_nodes(handle.path, handle.identity->device, false)) return;
-  const Result<bool> granted = claims->to_log_perhaps(*handle.identity, handle.path);
+  const Cluster* const cluster = handle.group != nullptr ? handle.group->cluster.get() : nullptr;
+  if (cluster != nullptr && !cluster->leads_nodes()) return;
+  const Result<bool> granted = claims->to_log_perhaps(
+      *handle.identity, handle.path, cluster != nullptr ? claiming(*cluster) : ClaimingGroup());
   if (!granted.ok()) handle.against = kUnreachable;
   if (granted.ok() && !granted.value()) handle.against = kOpenElsewhere;
 }

@@ -33,8 +33,8 @@ Status claim_together(const Handle& handle, Claims& claims, const Cluster& clust
 // in the file.
 void go_without_log(Handle& handle, Opening& ranks, const std::string& path);
 
-// Of a handle of one rank that may log later: as above, if other nodes' ranks have the file open, and then it
-// will not.
+// Of a handle of one rank, or of a group on several nodes, that may log later: as above, if other nodes'
+// ranks have the file open, and then it will not.
 void claim_undecided(Handle& handle);
 
 }  // namespace pmio

@@ -32,8 +32,10 @@ namespace pmio {
 
 class Cluster;
 
-// Of a file: one rank, all ranks of the job in their order, or others.
+// Of a file: one rank, all ranks of the job or of a group on several nodes in their order, or others.
 enum class Opener { other, alone, together };
+
+struct Group;
 
 struct Handle {
   MPI_File real = MPI_FILE_NULL;
@@ -60,6 +62,7 @@ struct Handle {
 
   // Of a file that is expected to be small (mpi/undecided.h).
   Opener opener = Opener::other;
+  Group* group = nullptr;         // of Opener::together, if not all ranks are
   bool decided_late = false;      // undecided_engine was its first
   bool split_in_library = false;  // a split collective has begun there
   uint32_t calls_undecided = 0;   // that count for the decision

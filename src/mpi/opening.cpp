@@ -44,9 +44,9 @@ bool Opening::all_on_this_node() {
   });
 }
 
-bool Opening::all_in_order() {
-  return all_of_the_job() && (ranks_ == 1 || std::is_sorted(in_world().begin(), in_world().end()));
-}
+bool Opening::is_sorted() { return std::is_sorted(in_world().begin(), in_world().end()); }
+
+bool Opening::all_in_order() { return all_of_the_job() && (ranks_ == 1 || is_sorted()); }
 
 bool Opening::on_all_ranks(bool here) const { return pmio::on_all_ranks(here, comm_); }
 
@@ -76,6 +76,18 @@ Agreement Opening::agree(const OpenStatement& said) const {
 MPI_Comm Opening::duplicate() const {
   MPI_Comm own = MPI_COMM_NULL;
   const bool made = mpi().Comm_dup(comm_, &own) == MPI_SUCCESS;
+  return kept(made, own);
+}
+
+MPI_Comm Opening::in_order() {
+  int world = 0;
+  mpi().Comm_rank(MPI_COMM_WORLD, &world);
+  MPI_Comm own = MPI_COMM_NULL;
+  const bool made = mpi().Comm_split(comm_, 0, world, &own) == MPI_SUCCESS;
+  return kept(made, own);
+}
+
+MPI_Comm Opening::kept(bool made, MPI_Comm own) const {
   if (made) mpi().Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   if (on_all_ranks(made)) return own;
   if (made) mpi().Comm_free(&own);

@@ -35,6 +35,8 @@ class Opening {
   bool all_of_the_job();
   // Whether they are all on this rank's node.
   bool all_on_this_node();
+  // Whether they are in the order of MPI_COMM_WORLD; in_one_world.
+  bool is_sorted();
   // Whether they are all ranks of the job, in the order of MPI_COMM_WORLD.
   bool all_in_order();
 
@@ -47,10 +49,15 @@ class Opening {
   Agreement agree(const OpenStatement& said) const;
   // A communicator of these ranks alone, which returns errors; MPI_COMM_NULL, on all ranks, if there is none.
   MPI_Comm duplicate() const;
+  // The same, in the order of MPI_COMM_WORLD.
+  MPI_Comm in_order();
   // in_one_world. all: of these ranks.
   Team make_team(const Agreement& all);
 
  private:
+  // A communicator that was made; MPI_COMM_NULL, on all ranks, if one of them could not.
+  MPI_Comm kept(bool made, MPI_Comm own) const;
+
   MPI_Comm comm_;
   int rank_ = 0, ranks_ = 1;
   std::optional<std::vector<int>> in_world_;  // members_in_world, once it has been asked for

@@ -345,6 +345,7 @@ void Process::finish() {
   report(level);
   history_.reset();
   if (ranks_ > 1) mpi().Comm_free(&comm_);
+  free_group_comms();
   const LockGuard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
   cluster_.reset();

@@ -18,6 +18,7 @@
 #include "cluster/cluster.h"
 #include "hints/hints.h"
 #include "job/rendezvous.h"
+#include "mpi/seen_files.h"
 #include "mpi/straight_summary.h"
 #include "node/job.h"
 #include "preload/roll_call.h"
@@ -29,6 +30,13 @@ namespace pmio {
 
 struct Handle;
 class Opening;
+
+// Of a group of ranks on several nodes.
+struct Group {
+  std::unique_ptr<Cluster> cluster;  // null: it failed, for good; uses the job
+  MPI_Comm comm{};                   // of its ranks, in the order of MPI_COMM_WORLD; of a cluster
+  SeenFiles files{0};
+};
 
 class Process {
  public:
@@ -80,6 +88,9 @@ class Process {
   // Collective over the ranks of the open, which are on several nodes and not all: the same for their nodes.
   // claims is not null.
   Cluster* join_group(const Hints& hints, Opening& opening, const char** why_not);
+  // Local: of the ranks of the open, if they have joined and are in the order of MPI_COMM_WORLD; else null.
+  // The same on all of them, if threads do not open files at once.
+  Group* known_group(Opening& opening);
   bool leads_node() const;
   // Whether this rank of MPI_COMM_WORLD is on this node, if there are several.
   bool is_on_this_node(uint32_t rank) const;
@@ -138,6 +149,7 @@ class Process {
   // Collective over comm: of its ranks, or null on all of them. *span: kAllRanks, or is given to them.
   std::unique_ptr<Cluster> meet_nodes(const Hints& hints, MPI_Comm comm, Span* span);
   Span new_span();
+  void free_group_comms();
   RunFacts facts(Job* job) const;
   // pmio_stats_dir, of the environment, or the log directory. It is there on return.
   Result<std::string> statistics_directory(const Job* job) const;
@@ -173,7 +185,7 @@ class Process {
   std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // of all ranks; uses the job
   // Of the groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending. Null: it failed, for
   // good. They use the job.
-  using Groups = std::map<std::pair<std::vector<int>, Span>, std::unique_ptr<Cluster>>;
+  using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
   Groups groups_ PMIO_GUARDED_BY(mutex_);
   Status join_error_ PMIO_GUARDED_BY(mutex_);
   Hints hints_ PMIO_GUARDED_BY(mutex_);

@@ -187,7 +187,7 @@ Cluster* Process::join_group(const Hints& hints, Opening& opening, const char** 
     const auto at = groups_.lower_bound({ranks, kThisNode});
     if (at != groups_.end() && at->first.first == ranks) {
       known = at->first.second;
-      cluster = at->second.get();
+      cluster = at->second.cluster.get();
     } else if (groups_.size() >= kMostGroups) {
       known = -1;
     }
@@ -198,9 +198,29 @@ Cluster* Process::join_group(const Hints& hints, Opening& opening, const char** 
   *why_not = kUnreachable;
   if (least == most && known != 0) return cluster;
   Span span = kThisNode;
-  std::unique_ptr<Cluster> met = meet_nodes(hints, opening.comm(), &span);
+  Group met;
+  met.cluster = meet_nodes(hints, opening.comm(), &span);
+  if (met.cluster) met.comm = opening.in_order();
   const LockGuard lock(mutex_);
-  return groups_.emplace(std::pair(std::move(ranks), span), std::move(met)).first->second.get();
+  Group& group = groups_[{std::move(ranks), span}];
+  group.cluster = std::move(met.cluster);
+  group.comm = met.comm;
+  return group.cluster.get();
+}
+
+Group* Process::known_group(Opening& opening) {
+  if (!opening.is_sorted()) return nullptr;
+  const LockGuard lock(mutex_);
+  const auto at = groups_.lower_bound({opening.in_world(), kThisNode});
+  const bool known = at != groups_.end() && at->first.first == opening.in_world() && at->second.cluster;
+  return known && at->second.comm != MPI_COMM_NULL ? &at->second : nullptr;
+}
+
+// Of all ranks of the job at once.
+void Process::free_group_comms() {
+  const LockGuard lock(mutex_);
+  for (auto& [ranks, group] : groups_)
+    if (group.cluster && group.comm != MPI_COMM_NULL) mpi().Comm_free(&group.comm);
 }
 
 }  // namespace pmio

@@ -28,28 +28,25 @@ constexpr uint64_t kFewBytes = 64 << 10;
 constexpr size_t kManyOpen = 32;      // so many are logged and open, the last of them small: likewise
 constexpr size_t kTooManyOpen = 128;  // so many, of whatever size: likewise, as the log is divided by then
 
-// What has been seen of the files of one kind. Of those of all ranks: the same on each.
-struct Seen {
-  explicit Seen(uint32_t row) : small(row) {}
-  std::atomic<uint32_t> small;  // one behind the other
-  std::atomic<uint32_t> opened{0};
-  std::vector<const Handle*> logged;  // that are open, in the order in which they began to log
-};
-
 // A file that one rank opens alone is expected to be small from the first on. One that is not tells so by its
-// first large write, before it. Files of all ranks have to show it.
-Seen& seen(Opener opener) {
-  static Seen alone(kRow), together(0);
-  return opener == Opener::alone ? alone : together;
+// first large write, before it. Files of several ranks have to show it.
+SeenFiles& seen(const Handle& handle) {
+  static SeenFiles alone(kRow), together(0);
+  if (handle.group != nullptr) return handle.group->files;
+  return handle.opener == Opener::alone ? alone : together;
 }
 
-// The same on all ranks.
-Opener opener_of(Opening& ranks) {
-  const Process& process = Process::instance();
-  if (process.threads_at_once()) return Opener::other;
-  if (ranks.ranks() == 1)
-    return process.spans_nodes() && process.claims() == nullptr ? Opener::other : Opener::alone;
-  return !process.spans_nodes() && ranks.all_in_order() ? Opener::together : Opener::other;
+// The same on all ranks: who opens the file, as the handle has it from now on.
+void note_opener(Handle& handle, Opening& ranks) {
+  Process& process = Process::instance();
+  if (process.threads_at_once()) return;
+  if (ranks.ranks() == 1) {
+    if (!process.spans_nodes() || process.claims() != nullptr) handle.opener = Opener::alone;
+  } else if (!process.spans_nodes()) {
+    if (ranks.all_in_order()) handle.opener = Opener::together;
+  } else if (handle.group = process.known_group(ranks); handle.group != nullptr) {
+    handle.opener = Opener::together;
+  }
 }
 
 // Whether the log outlives a power failure, or would.
@@ -87,7 +84,7 @@ bool open_ones_are_small(const std::vector<const Handle*>& logged) {
 // be, nor what each rank has written to those that are open.
 bool all_expect_small(const Handle& handle, const Opening& ranks) {
   if (handle.opener == Opener::other) return false;
-  Seen& all = seen(handle.opener);
+  SeenFiles& all = seen(handle);
   const bool in_a_row = all.small.load(std::memory_order_relaxed) >= kRow;
   if (!in_a_row && all.logged.size() < kManyOpen) return false;
   const bool mine = may_wait_and_see(handle) && (in_a_row || open_ones_are_small(all.logged));
@@ -98,7 +95,8 @@ bool all_expect_small(const Handle& handle, const Opening& ranks) {
 
 // Nobody writes before all have come to the library's open, and this rank has not yet.
 Status bring_in_before(Handle& handle, const char* filename) {
-  if (handle.rank != 0) return {};
+  const bool leads = handle.group != nullptr ? handle.group->cluster->leads_node() : handle.rank == 0;
+  if (!leads) return {};
   const Process& process = Process::instance();
   handle.looked_in = process.log_directory(handle.hints);
   if (!has_other_jobs(handle.looked_in, process.id())) return {};
@@ -112,7 +110,11 @@ void start(Handle& handle) {
   if (next_functions.File_get_position.next()(handle.real, &position) != MPI_SUCCESS)
     handle.against = "its pointer cannot be told";
   if (handle.against.empty()) handle.path = absolute_path(handle.name);
-  Opening ranks(handle.opener == Opener::alone ? MPI_COMM_SELF : Process::instance().comm());
+  Opening ranks(handle.opener == Opener::alone ? MPI_COMM_SELF
+                : handle.group != nullptr      ? handle.group->comm
+                                               : Process::instance().comm());
+  // Other nodes read by the log what was written before.
+  if (handle.group != nullptr && handle.can_write()) (void)next_functions.File_sync.next()(handle.real);
   start_logging(handle, ranks, true);
   if (!handle.file) go_without_log(handle, ranks, handle.path);
   if (handle.in_library()) return;
@@ -180,7 +182,7 @@ constinit UndecidedEngine the_undecided_engine;
 Engine& undecided_engine() { return the_undecided_engine; }
 
 bool begin_undecided(Handle& handle, Opening& ranks, const char* filename) {
-  handle.opener = opener_of(ranks);
+  note_opener(handle, ranks);
   if (!all_expect_small(handle, ranks)) return false;
   handle.set_engine(undecided_engine());
   const Status brought = bring_in_before(handle, filename);
@@ -213,16 +215,16 @@ void decide(Handle& handle) {
 }
 
 void note_logged(const Handle& handle) {
-  if (handle.opener != Opener::other && handle.file) seen(handle.opener).logged.push_back(&handle);
+  if (handle.opener != Opener::other && handle.file) seen(handle).logged.push_back(&handle);
 }
 
 void forget_logged(const Handle& handle) {
-  if (handle.opener != Opener::other) std::erase(seen(handle.opener).logged, &handle);
+  if (handle.opener != Opener::other) std::erase(seen(handle).logged, &handle);
 }
 
 void note_size(const Handle& handle, bool small) {
   if (handle.opener == Opener::other) return;
-  std::atomic<uint32_t>& row = seen(handle.opener).small;
+  std::atomic<uint32_t>& row = seen(handle).small;
   row.store(small ? row.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
 }
 

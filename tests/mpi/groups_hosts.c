@@ -3,7 +3,8 @@
  * on any number of hosts. Rank 0 prints the number of hosts.
  *
  * Usage: groups_hosts FILE [log] [strict] [killed | left]
- *   log      what ranks of one node alone have open must be logged
+ *   log      what some ranks alone have open must be logged
+ *   late     what some ranks of several hosts write must be logged at last, behind many small files
  *   strict   what is written is seen after a barrier, which the MPI standard promises only after a sync. Some
  *            file systems do not keep it. On MooseFS a client keeps what it has read, even after a sync, also
  *            for plain MPI-IO (5 of 12 runs; see handed_on_hosts.c): without `strict` no handle that may be
@@ -22,7 +23,7 @@
 enum { RECORD = 1312, RECORDS = 64, LARGEST = 6000, LENGTH = 40000, ROUNDS = 60, RACING = 400 };
 
 static const char* path;
-static int must_log, strict, last;
+static int must_log, logs_late, strict, last;
 static MPI_Comm node; /* of the ranks on this one */
 static unsigned char *block, *expected;
 
@@ -295,6 +296,43 @@ static void some_and_one(int member) {
   if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
 }
 
+/* Some ranks of several hosts write small files, which are left to the MPI library after a while, one that
+ * becomes large, and one that another rank opens meanwhile. */
+static void many_small(void) {
+  enum { FILES = 20, SMALL = 100, CALLS = 12 };
+  MPI_Comm some = all_but_last();
+  MPI_File file = MPI_FILE_NULL, alone = MPI_FILE_NULL;
+  for (int i = 0; some != MPI_COMM_NULL && i < FILES + 2; ++i) {
+    file = opened(some, name_of("small", i));
+    const int calls = i == FILES ? CALLS : i == FILES + 1 ? 1 : 2;
+    for (int call = 0; call < calls; ++call) {
+      const long long offset = (long long)(call * last + rank) * SMALL;
+      for (int j = 0; j < SMALL; ++j) block[j] = value(offset + j, i);
+      check(MPI_File_write_at_all(file, offset, block, SMALL, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+            "write_at_all");
+      settle_among(some, file);
+      expect_block(file, (long long)call * last * SMALL, last * SMALL, i, "what the ranks have just written");
+    }
+    expect_block(file, 0, calls * last * SMALL, i, "what the ranks have written");
+    if (i == FILES && logs_late) check(is_logged(file), "what has become large is logged");
+    if (i <= FILES) close_it(&file);
+  }
+  settle_both(alone, file);
+  for (int i = 0; rank == last && i < FILES + 2; ++i) {
+    alone = opened(MPI_COMM_SELF, name_of("small", i));
+    expect_block(alone, 0, (i == FILES ? CALLS : i == FILES + 1 ? 1 : 2) * last * SMALL, i,
+                 "what some ranks have written, read by one more");
+    write_block(alone, 0, SMALL, 77);
+    if (i <= FILES) close_it(&alone);
+  }
+  settle_both(alone, file);
+  if (file != MPI_FILE_NULL && strict) expect_block(file, 0, SMALL, 77, "what the one has written");
+  close_it(&file);
+  close_it(&alone);
+  remove_all("small", FILES + 2);
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+}
+
 /* Groups that share ranks and hosts, with a file each, at once. */
 static void overlapping(void) {
   MPI_Comm low = all_but_last(), high;
@@ -473,6 +511,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     must_log |= strcmp(argv[i], "log") == 0;
     strict |= strcmp(argv[i], "strict") == 0;
+    logs_late |= strcmp(argv[i], "late") == 0;
   }
   block = malloc(RECORD * RECORDS);
   expected = malloc(LENGTH);
@@ -496,6 +535,7 @@ int main(int argc, char** argv) {
   appended();
   some_then_others();
   overlapping();
+  many_small();
   some_and_one(0);
   some_and_one(1);
   MPI_Comm_free(&node);

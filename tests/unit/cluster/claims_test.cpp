@@ -231,9 +231,11 @@ class Group {
     EXPECT_TRUE(server.ok()) << server.status().message();
     server_ = std::move(server).value();
   }
-  bool opens(Claims& claims, uint64_t inode) {
-    const auto granted = claims.to_log_together(Nodes::identity(inode), Node::path_of(inode), kAllRanks + 3,
-                                                server_->address());
+  bool opens(Claims& claims, uint64_t inode, bool undecided = false) {
+    const ClaimingGroup group{kAllRanks + 3, server_->address()};
+    const auto granted = undecided
+                             ? claims.to_log_perhaps(Nodes::identity(inode), Node::path_of(inode), group)
+                             : claims.to_log(Nodes::identity(inode), Node::path_of(inode), group);
     EXPECT_TRUE(granted.ok()) << granted.status().message();
     return granted.ok() && granted.value();
   }
@@ -256,6 +258,9 @@ TEST(Claims, OfAGroupAreGivenUpByItsCoordinator) {
   EXPECT_EQ(group.asked, (std::vector<uint64_t>{7, 8}));
   EXPECT_FALSE(group.opens(nodes.rank(0), 8)) << "the node has it open";
   EXPECT_FALSE(nodes.node(1).may_log(8));
+  EXPECT_TRUE(group.opens(nodes.rank(1), 9, true));
+  EXPECT_TRUE(group.opens(nodes.rank(1), 9));
+  EXPECT_FALSE(nodes.opens(2, 9)) << "it may have it open without the log";
 }
 
 // It is open without the log, and nobody tells of its close.
