@@ -7,6 +7,7 @@ not always right. Its records are kept in the build directory and used again whi
   differential.py --seeds 1-1000 --ranks 4 --mpi mpich-5.0.2          more than CTest runs
   differential.py --seeds 1-200 --torture                             logs of 1 to 4 MiB
   differential.py --seeds 1-200 --mode independent                    without a log
+  differential.py --seeds 1-200 --ranks 4 --two-nodes                 also files of groups of both (MPICH 5)
   differential.py --seeds 17-17 --keep DIRECTORY                      leaves files and records for a look
 """
 
@@ -16,7 +17,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pmiolab import command_line, differential, places
+from pmiolab import command_line, differential, mpi_libraries, places
 
 
 def random_settings(seed, torture, logs, modes):
@@ -72,6 +73,8 @@ def compare_batch(reference, subject, options, first, count):
     modes = ["log", "log", "auto"] if subject.mpi.tag == reference.mpi.tag else ["log"]
     modes = [options.mode] if options.mode else modes
     settings = random_settings(first, options.torture, logs, modes) if subject.pmio else {}
+    if options.two_nodes:
+        settings |= mpi_libraries.TWO_NODES
     found, trouble = subject.run(first, count, settings, options.keep)
     complaints = []
     for seed in range(first, first + count):
@@ -105,6 +108,7 @@ def parse_options():
     parser.add_argument("--work", type=Path, help="where the files are written; default: the temporary directory")
     parser.add_argument("--torture", action="store_true", help="tiny logs")
     parser.add_argument("--mode", help="PMIO_MODE; default: log, and auto if the reference is of the same MPI")
+    parser.add_argument("--two-nodes", action="store_true", help="the MPI takes this host for two")
     parser.add_argument("--plain", action="store_true", help="no pmio: compare an MPI with the reference")
     parser.add_argument("--keep", type=Path, help="leave the files and records of the run under pmio here")
     return parser.parse_args()
@@ -114,6 +118,8 @@ def scenarios_of(options, tested):
     restrictions = differential.restrictions(tested)
     if tested.tag.startswith("intel-"):
         restrictions.append("--no-darray")  # Intel MPI misplaces cyclic shares that end within a block
+    if options.two_nodes:
+        restrictions.append("--consecutive")  # each half has ranks of both nodes
     return differential.Scenarios(
         options.build, options.reference_build, options.ranks, options.ops, options.timeout, options.work, restrictions
     )

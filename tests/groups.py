@@ -14,7 +14,6 @@ from pmiolab import checks, command_line, mpi_libraries, places, processes
 RANKS = 4  # in turn on the one node and on the other
 TIMEOUT = 120
 WAITS = 3  # the exit code of a recovery that waits for another node's
-TWO_NODES = {"MPIR_CVAR_NUM_CLIQUES": "2", "PMIO_ACROSS_NODES": "on"}
 
 
 # What all ranks have closed is kept for all: then one rank alone does not log it.
@@ -26,7 +25,7 @@ class Groups:
         self.options, self.scratch = options, scratch
         self.logs = [scratch / f"log{node}" for node in range(2)]
         self.program = places.test_program(options.build, "groups_hosts", options.mpi)
-        self.environment = mpi_libraries.environment(options.mpi) | TWO_NODES | {"PMIO_REGISTRY": str(scratch)}
+        self.environment = mpi_libraries.environment(options.mpi) | mpi_libraries.TWO_NODES | {"PMIO_REGISTRY": str(scratch)}
         self.pmio = places.pmio(options.build)
 
     def run(self, name, *words, pmio=True, **settings):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from . import checks
 
+# Settings by which MPICH 5 takes this host for two nodes, its ranks in turn, and pmio logs across them.
+TWO_NODES = {"MPIR_CVAR_NUM_CLIQUES": "2", "PMIO_ACROSS_NODES": "on"}
+
 
 @dataclass(frozen=True)
 class Mpi:

@@ -57,6 +57,12 @@ foreach(tag IN LISTS tags)
     endif()
   endforeach()
   if(newest)
+    if(tag MATCHES "^mpich-")
+      add_test(NAME differential.nodes.${tag}
+        COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../differential.py --build ${CMAKE_BINARY_DIR} --mpi ${tag}
+          --ranks 4 --seeds 1-20 --per-launch 10 --two-nodes)
+      set_tests_properties(differential.nodes.${tag} PROPERTIES LABELS mpi TIMEOUT 900 PROCESSORS 2 SKIP_RETURN_CODE 77)
+    endif()
     foreach(mode IN ITEMS independent twophase)
       add_test(NAME differential.${mode}.${tag}
         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/../differential.py --build ${CMAKE_BINARY_DIR} --mpi ${tag}

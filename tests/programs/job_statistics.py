@@ -246,7 +246,7 @@ def check_directory(statistics):
 
 def check_nodes(statistics):
     """What the nodes of a job have kept is one job's, in one directory or in one of each."""
-    nodes = {"MPIR_CVAR_NUM_CLIQUES": "2", "PMIO_ACROSS_NODES": "on"}
+    nodes = mpi_libraries.TWO_NODES
     apart, kept = ([statistics.scratch / name for name in names] for names in (("log0", "log1"), ("one",)))
     for settings, directories in (({"PMIO_STATS_DIR": str(kept[0])}, kept), ({}, apart)):
         done = statistics.run("together", 100, 1000, logs=apart, **nodes, **settings)
