@@ -3,8 +3,8 @@
 // that is on its node.
 //
 // It is started in two steps, because all leaders must listen before anybody knows their addresses. First
-// start, then connect with the addresses that MPI has brought together. `stop` comes before the job is left,
-// after all processes have drained. Threads: any, but one at a time for these three.
+// start, then connect with the addresses that MPI has brought together. `stop`, or the destructor, comes
+// before the job is left, after all processes have drained. Threads: any, but one at a time for these three.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class Cluster : public Neighbours {
     NodePlace place;     // of this process
     uint64_t ranks = 1;  // of the span
     bool leader = false;
-    PeerToken token{};      // the same in all processes of the job
+    PeerToken token{};      // the same in all processes of the span
     std::string interface;  // peer/server.h; "" chooses one
   };
   static Result<std::unique_ptr<Cluster>> start(Job& job, const Options& options);

@@ -154,31 +154,33 @@ Status Service::serve(Request kind, uint64_t file, MessageReader body, MessageWr
   return nonsense();
 }
 
-std::shared_ptr<File> Service::file_of(uint64_t inode, MessageReader body) const {
-  uint64_t birth_ns = 0;
-  return body.get(&birth_ns) ? job_.find_inode(inode, birth_ns, span_) : nullptr;
-}
-
 // Of this node.
 Status Service::declare(uint64_t inode, MessageReader body, MessageWriter* answer) {
-  const std::shared_ptr<File> file = file_of(inode, body);
+  uint64_t birth_ns = 0;
+  if (!body.get(&birth_ns)) return nonsense();
+  const std::shared_ptr<File> file = job_.find_inode(inode, birth_ns, span_);
   if (file != nullptr) Spanning::of(*file).declare_contest_here();
   answer->put(uint64_t{file != nullptr});
   return {};
 }
 
-// A file that this leader has not open has nobody open: it is the first to claim a file, when all have opened
-// it, and nobody closes a file before all have drained it.
+// A group claims a file when all its ranks have it open, so that all its leaders find it then. Where only
+// some do, its close has failed on these; or it is just being closed or opened, and nothing is in a log.
 Status Service::contest(uint64_t inode, MessageReader body, MessageWriter* answer) {
-  if (for_contests_ == nullptr) return nonsense();
-  const std::shared_ptr<File> file = file_of(inode, body);
-  answer->put(uint64_t{file != nullptr});
-  if (file == nullptr) return {};
-  const MessageWriter named = MessageWriter().put(inode).put(file->identity().birth_ns);
-  for (const auto& told : for_contests_->ask_all(for_contests_->all(), Request::declare, {&named, 1}))
+  uint64_t birth_ns = 0;
+  if (for_contests_ == nullptr || !body.get(&birth_ns)) return nonsense();
+  const MessageWriter named = MessageWriter().put(inode).put(birth_ns);
+  uint64_t is_open = 0;
+  for (const auto& told : for_contests_->ask_all(for_contests_->all(), Request::declare, {&named, 1})) {
     if (!told.ok()) return told.status();
-  const uint64_t number = file->reach().number();
-  if (number == 0) return {};  // nothing has been logged
+    uint64_t there = 0;
+    if (!MessageReader(told.value()).get(&there)) return nonsense();
+    is_open = is_open | there;
+  }
+  answer->put(is_open);
+  const std::shared_ptr<File> file = job_.find_inode(inode, birth_ns, span_);
+  const uint64_t number = file != nullptr ? file->reach().number() : 0;
+  if (number == 0) return {};  // nothing has been logged, or all is drained
   return for_contests_->ask(kCoordinator, Request::drain, MessageWriter().put(number).put(DrainBody{0, 0}))
       .status();
 }

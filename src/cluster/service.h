@@ -41,7 +41,6 @@ class Service {
   Status answer_pointer(Request kind, uint64_t handle, MessageReader body, MessageWriter* answer);
   Status contest(uint64_t inode, MessageReader body, MessageWriter* answer);
   Status declare(uint64_t inode, MessageReader body, MessageWriter* answer);
-  std::shared_ptr<File> file_of(uint64_t inode, MessageReader body) const;
   TaskThread& thread_of(Request kind);
 
   Job& job_;

@@ -231,14 +231,16 @@ Status Membership::require_descriptors() const {
 Status Membership::reserve_descriptors(uint64_t more) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return Status::from_errno(errno, "cannot ask for 'ulimit -n'");
-  if (limit.rlim_max < more + kDescriptorsOfTheProgram)
-    return {Code::no_space, std::to_string(more) +
+  const std::lock_guard lock(directory_mutex_);
+  const uint64_t all = reserved_descriptors_ + more;
+  if (limit.rlim_max < all + kDescriptorsOfTheProgram)
+    return {Code::no_space, std::to_string(all) +
                                 " connections to the job's other ranks need 'ulimit -Hn' to be " +
-                                std::to_string(more + kDescriptorsOfTheProgram) + " at least; it is " +
+                                std::to_string(all + kDescriptorsOfTheProgram) + " at least; it is " +
                                 std::to_string(limit.rlim_max)};
   limit.rlim_cur += std::min<rlim_t>(more, limit.rlim_max - limit.rlim_cur);
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return Status::from_errno(errno, "cannot raise 'ulimit -n'");
-  reserved_descriptors_ = more;
+  reserved_descriptors_ = all;
   return {};
 }
 

@@ -149,6 +149,11 @@ Status drain_before_straight_call(Handle& handle, bool will_write) {
   return drained;
 }
 
+void sync_in_library(Handle& handle) {
+  const OwnCalls own(handle.real);
+  (void)next_functions.File_sync.next()(handle.real);
+}
+
 Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective) {
   if (Job* job = Process::instance().joined()) count(job->counters().handed_on_calls);
   const Status drained = drain_before_straight_call(handle, will_write);

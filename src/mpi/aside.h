@@ -24,6 +24,9 @@ int drain_together(Handle& handle);
 //
 // A drain that fails has been through the error handler. A call of this rank alone must return that error in
 // the place of the library's. A collective call goes on, and Handle::undrained_error keeps the error.
+// Collective: the library syncs its handle. The program's error handler learns nothing of it.
+void sync_in_library(Handle& handle);
+
 Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective);
 
 // The same before a call of a handle that goes straight to the file.

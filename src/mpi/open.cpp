@@ -146,14 +146,14 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   bool opened = false;
   const int code = open_in_library(comm, filename, amode, given.get(), fh, &opened);
   handle->name = without_prefix(filename);  // which may depend on what is there
-  if (!undecided) start_or_not(*handle, ranks, opened);
+  undecided ? go_on_undecided(*handle, ranks, opened) : start_or_not(*handle, ranks, opened);
   if (!opened) {
     if (made) unmake(filename);
     return code;
   }
   handle->real = *fh;
   if (!handle->in_library()) note_logged(*handle);
-  undecided ? go_on_undecided(*handle) : note_opened(*handle);
+  if (!undecided) note_opened(*handle);
   if (!handle->file) process.note_handed_on();
   add_handle(std::move(handle));
   if (Job* job = process.joined()) count(job->counters().open_ns, monotonic_ns() - begin);

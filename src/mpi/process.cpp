@@ -302,7 +302,7 @@ bool Process::first_to_say(const std::string& text) const {
 Job* Process::joined_or_wanted(const Hints& hints) {
   Job* known = joined();
   if (known != nullptr || (!rendezvous_ && (ranks_here_ > 1 || spans_nodes_))) return known;
-  // Of files of all nodes all ranks join together, before the first logs.
+  // Of files of several nodes their ranks join together, before the first logs.
   if (files_logged() == 0) return nullptr;
   const Result<Job*> job = this->job(hints);
   if (!job.ok()) {

@@ -183,8 +183,7 @@ class Process {
   Mutex mutex_;
   std::unique_ptr<Job> job_ PMIO_GUARDED_BY(mutex_);
   std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // of all ranks; uses the job
-  // Of the groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending. Null: it failed, for
-  // good. They use the job.
+  // Of the groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending.
   using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
   Groups groups_ PMIO_GUARDED_BY(mutex_);
   Status join_error_ PMIO_GUARDED_BY(mutex_);

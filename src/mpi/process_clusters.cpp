@@ -19,8 +19,8 @@ namespace pmio {
 namespace {
 
 // Each has threads and connections of its own on each of its nodes.
-constexpr size_t kMostGroups = 16;  // of a process
-constexpr Span kSpansOfARank = 64;  // more, as threads may come at once
+constexpr size_t kMostGroups = 16;    // of a process
+constexpr Span kSpansOfARank = 1024;  // many more, as threads may come at once
 
 using HostName = std::array<char, 64>;  // ends with 0
 

@@ -245,12 +245,24 @@ struct AcrossNodesWay {
   Means means = {};  // if it is logged
 };
 
+// Collective.
+Means means_of(const Handle& handle, Opening& ranks, const char** why_not) {
+  Process& process = Process::instance();
+  if (ranks.all_of_the_job()) return {process.join_nodes(handle.hints), nullptr};
+  if (ranks.all_on_this_node()) return {nullptr, process.claims()};
+  // Nothing of it is in their logs.
+  *why_not = "only read";
+  if (!handle.can_write() && process.known_group(ranks) == nullptr) return {};
+  Cluster* const group = process.join_group(handle.hints, ranks, why_not);
+  return {group, group != nullptr ? process.claims() : nullptr};
+}
+
 // Collective, if the ranks are on several nodes.
 AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   enum { kNothing, kStraight, kLog };
   Process& process = Process::instance();
-  const bool all = ranks.all_of_the_job(), off = handle.hints.mode == Mode::off;
-  const bool some = all || process.claims() != nullptr;
+  const bool off = handle.hints.mode == Mode::off;
+  const bool some = ranks.all_of_the_job() || process.claims() != nullptr;
   const bool straight = goes_straight(handle.hints.mode);
   const bool suits =
       some && opened && !off && !straight && seen_by_other_nodes(handle.path, 0, handle.rank == 0);
@@ -258,12 +270,7 @@ AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   if (way == kStraight) return {};
   AcrossNodesWay log;
   const char* no_group = kUnreachable;
-  if (way == kLog && all)
-    log.means.cluster = process.join_nodes(handle.hints);
-  else if (way == kLog && ranks.all_on_this_node())
-    log.means.claims = process.claims();
-  else if (way == kLog && (log.means.cluster = process.join_group(handle.hints, ranks, &no_group)) != nullptr)
-    log.means.claims = process.claims();
+  if (way == kLog) log.means = means_of(handle, ranks, &no_group);
   log.handed_on = log.means.cluster == nullptr && log.means.claims == nullptr;
   handle.why_not = !log.handed_on ? ""
                    : way == kLog  ? no_group

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/device_memory.h"
 #include "medium/medium.h"
+#include "mpi/aside.h"
 #include "mpi/errors.h"
 #include "mpi/group_files.h"
 #include "mpi/library_engine.h"
@@ -114,7 +115,7 @@ void start(Handle& handle) {
                 : handle.group != nullptr      ? handle.group->comm
                                                : Process::instance().comm());
   // Other nodes read by the log what was written before.
-  if (handle.group != nullptr && handle.can_write()) (void)next_functions.File_sync.next()(handle.real);
+  if (handle.group != nullptr && handle.can_write()) sync_in_library(handle);
   start_logging(handle, ranks, true);
   if (!handle.file) go_without_log(handle, ranks, handle.path);
   if (handle.in_library()) return;
@@ -192,11 +193,15 @@ bool begin_undecided(Handle& handle, Opening& ranks, const char* filename) {
   return true;
 }
 
-void go_on_undecided(Handle& handle) {
-  // As the program gave it, where that needs no question to the file system.
-  handle.path = handle.name.starts_with('/') ? handle.name : absolute_path(handle.name);
-  handle.identity = identity_at(handle.path);
-  claim_undecided(handle);
+void go_on_undecided(Handle& handle, const Opening& ranks, bool opened) {
+  if (opened) {
+    // As the program gave it, where that needs no question to the file system.
+    handle.path = handle.name.starts_with('/') ? handle.name : absolute_path(handle.name);
+    handle.identity = identity_at(handle.path);
+    claim_undecided(handle);
+  }
+  // One of them has claimed it for all: nobody relies on it before.
+  if (handle.group != nullptr) (void)ranks.on_all_ranks(true);
 }
 
 void decide(Handle& handle) {

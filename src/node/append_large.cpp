@@ -69,18 +69,31 @@ Status Appender::append_large(uint64_t offset, const std::byte* data, uint64_t b
   return {};
 }
 
-// Of a call of so many bytes. No record of it tells that the call is over: the table does, if there is one.
-void Appender::tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call) {
+void Appender::count_past_log(uint64_t bytes, uint64_t ns, bool is_call, CallNumber call) {
   Counters& all = file_.job->member->counters();
-  if (large.bytes == bytes && !call.goes_on) {
+  if (is_call) {
     past_log_.calls++;
     past_log_.collective += call.independent ? 0 : 1;
     count(all.direct_calls);
   }
-  past_log_.bytes += large.bytes;
-  past_log_ns_ += large.ns;
-  count(all.direct_bytes, large.bytes);
-  count(all.direct_ns, large.ns);
+  past_log_.bytes += bytes;
+  past_log_ns_ += ns;
+  count(all.direct_bytes, bytes);
+  count(all.direct_ns, ns);
+}
+
+Status Appender::write_past_log(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
+                                uint64_t bytes, bool is_call, CallNumber call) {
+  const uint64_t begin_ns = monotonic_ns();
+  PMIO_TRY(direct_writer_.write(file, memory, buffer, bytes));
+  const LockGuard lock(mutex);
+  count_past_log(bytes, monotonic_ns() - begin_ns, is_call && !call.goes_on, call);
+  return {};
+}
+
+// Of a call of so many bytes. No record of it tells that the call is over: the table does, if there is one.
+void Appender::tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call) {
+  count_past_log(large.bytes, large.ns, large.bytes == bytes && !call.goes_on, call);
   if (call.open == 0 || call.independent || call.goes_on || !advance_table(call)) return;
   // Only evidence of what was acknowledged: if it cannot be stored, nothing is lost.
   (void)owned_.back().writer.fence();

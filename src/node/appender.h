@@ -61,6 +61,9 @@ class Appender {
   Status append(uint64_t offset, const std::byte* data, uint64_t bytes, CallNumber call) PMIO_EXCLUDES(mutex);
   Status append(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
                 CallNumber call) PMIO_EXCLUDES(mutex);
+  // Of a file of several nodes: by the direct writer, and counted. is_call: nothing of the call was logged.
+  Status write_past_log(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                        bool is_call, CallNumber call) PMIO_EXCLUDES(mutex);
   void note_empty_call(CallNumber call) PMIO_EXCLUDES(mutex);
   void note_exchanged_call(CallNumber call, uint64_t exchange_ns) PMIO_EXCLUDES(mutex);
   uint32_t add_open(uint64_t number, uint32_t ranks, uint32_t rank) PMIO_EXCLUDES(mutex);
@@ -167,6 +170,8 @@ class Appender {
       PMIO_REQUIRES(mutex);
   Status write_large(const Vector& where, PatternCursor& memory, const std::byte* buffer, CallNumber call,
                      LargeBytes* large, bool* written) PMIO_REQUIRES(mutex);
+  // is_call: the write of a whole call ends with these.
+  void count_past_log(uint64_t bytes, uint64_t ns, bool is_call, CallNumber call) PMIO_REQUIRES(mutex);
   void tally_large(uint64_t bytes, const LargeBytes& large, CallNumber call) PMIO_REQUIRES(mutex);
   // A part of it is logged, and goes on in another segment.
   void interrupted(CallNumber call) PMIO_REQUIRES(mutex);

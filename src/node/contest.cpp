@@ -1,5 +1,6 @@
 #include "node/contest.h"
 
+#include "node/appender.h"
 #include "node/job_impl.h"
 #include "node/large_pieces.h"
 
@@ -14,6 +15,7 @@ void Contest::declare() {
 
 // A log that outlives the node promises more than a write straight to the file: there the drain keeps it.
 void Contest::before_append() {
+  if (reach_.spans_nodes()) return;  // logged this once, and drained afterwards
   if (!declared() || straight_.exchange(true, std::memory_order_relaxed)) return;
   if (!file_.job->member->outlives_node()) large_pieces_.set_all();
 }
@@ -27,6 +29,12 @@ Status Contest::after_append() {
   const RobustLock lock(file_.control->index_mutex);
   stop_serving_all(*file_.control);
   return {};
+}
+
+Status Contest::write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+                      CallNumber call) {
+  PMIO_TRY(appender_.write_past_log(file, memory, buffer, bytes, true, call));
+  return file_.all_drained() ? Status() : reach_.drain(DrainScope::possible);
 }
 
 }  // namespace pmio

@@ -13,25 +13,31 @@
 #include <atomic>
 
 #include "base/status.h"
+#include "extent/pattern.h"
+#include "log/segment.h"
 #include "node/reach.h"
 #include "node/shared_file.h"
 
 namespace pmio {
 
+class Appender;
 class LargePieces;
 
 class Contest {
  public:
-  Contest(SharedFile& file, Reach& reach, LargePieces& large_pieces, bool possible)
-      : file_(file), reach_(reach), large_pieces_(large_pieces), possible_(possible) {}
+  Contest(SharedFile& file, Reach& reach, LargePieces& large_pieces, Appender& appender, bool possible)
+      : file_(file), reach_(reach), large_pieces_(large_pieces), appender_(appender), possible_(possible) {}
 
   // Whether others can come at all.
   bool possible() const { return possible_; }
   bool declared() const { return file_.control->contested.load(std::memory_order_relaxed) != 0; }
   // They have come, or are about to. The caller drains afterwards.
   void declare();
-  // Whether this process's writes go past the log, by the direct writer.
+  // Whether writes go past the log: by `write`.
   bool ends_log() const { return declared() && reach_.spans_nodes(); }
+  // What the log still has comes into the file, too, as far as all ranks have come.
+  Status write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
+               CallNumber call);
   // Around each append.
   void before_append();
   Status after_append();
@@ -40,6 +46,7 @@ class Contest {
   SharedFile& file_;
   Reach& reach_;
   LargePieces& large_pieces_;
+  Appender& appender_;
   const bool possible_;
   std::atomic<bool> straight_{false};  // this process's pieces go straight to the file
 };

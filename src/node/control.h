@@ -182,7 +182,7 @@ struct FileControl {
   // 1: somebody who is not of the job has written the file while it was open. The holder of drain_mutex.
   std::atomic<uint32_t> foreign;
   uint32_t span;  // Span; of a file of several nodes stamps are calls, else they are times
-  // 1: other nodes' ranks have opened the file without these (node/contest.h). Never 0 again.
+  // 1: others have opened the file without those of its span (node/contest.h). Never 0 again.
   std::atomic<uint32_t> contested;
   // The layout, packed; 0 words: in a file of its own.
   uint32_t layout_words;

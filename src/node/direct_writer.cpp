@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/clock.h"
 #include "drain/blocks.h"
 #include "node/job_impl.h"
 
@@ -66,17 +65,6 @@ Status DirectWriter::write(PatternCursor& file, PatternCursor& memory, const std
   reach_.end_direct_write();
   // A write is to survive what a logged one survives.
   return file_.job->member->outlives_node() ? control.writes_to_sync.sync(*file_.target) : Status();
-}
-
-Status DirectWriter::write_call(PatternCursor& file, PatternCursor& memory, const std::byte* buffer,
-                                uint64_t bytes) {
-  const uint64_t begin_ns = monotonic_ns();
-  PMIO_TRY(write(file, memory, buffer, bytes));
-  Counters& counters = file_.job->member->counters();
-  count(counters.direct_calls);
-  count(counters.direct_bytes, bytes);
-  count(counters.direct_ns, monotonic_ns() - begin_ns);
-  return {};
 }
 
 }  // namespace pmio

@@ -27,9 +27,7 @@ class DirectWriter {
   // Writes the next `bytes` of the memory cursor's stream, as the next `bytes` of the file cursor's. On
   // return seen by all, and as durable as what is logged.
   Status write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
-  // The same, of a whole call that is not logged: counted as such.
-  Status write_call(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes);
-  // As write, for the next where.bytes() of the memory cursor's stream, with nothing before or after it.
+  // The same for the next where.bytes() of the memory cursor's stream, with nothing before or after it.
   Status write_vector(const Vector& where, PatternCursor& memory, const std::byte* buffer);
 
  private:

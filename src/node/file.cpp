@@ -17,7 +17,8 @@ FileParts::FileParts(Job::Impl& job, const std::string& key, const FileIdentity&
       reader(shared, *reach, logged_end),
       large_pieces(shared, reader, direct_writer, idle_sightings),
       appender(shared, *reach, logged_end, direct_writer, large_pieces),
-      contest(shared, *reach, large_pieces, job.member->spans_nodes() && reach_maker.span != kAllRanks),
+      contest(shared, *reach, large_pieces, appender,
+              job.member->spans_nodes() && reach_maker.span != kAllRanks),
       background_drain(shared, *reach),
       changes(*this) {
   shared.job = &job;
@@ -98,7 +99,7 @@ Status File::append(uint64_t offset, const std::byte* data, uint64_t bytes, Call
   if (contest.ends_log()) {
     const Pattern whole = Pattern::bytes(bytes);
     PatternCursor to(whole, static_cast<int64_t>(offset), 0), from(whole, 0, 0);
-    return parts_->direct_writer.write_call(to, from, data, bytes);
+    return contest.write(to, from, data, bytes, call);
   }
   contest.before_append();
   PMIO_TRY(parts_->appender.append(offset, data, bytes, call));
@@ -110,7 +111,7 @@ Status File::append(PatternCursor& file, PatternCursor& memory, const std::byte*
   Contest& contest = parts_->contest;
   if (!contest.possible()) [[likely]]
     return parts_->appender.append(file, memory, buffer, bytes, call);
-  if (contest.ends_log()) return parts_->direct_writer.write_call(file, memory, buffer, bytes);
+  if (contest.ends_log()) return contest.write(file, memory, buffer, bytes, call);
   contest.before_append();
   PMIO_TRY(parts_->appender.append(file, memory, buffer, bytes, call));
   return contest.after_append();

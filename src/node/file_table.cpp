@@ -62,9 +62,11 @@ std::shared_ptr<File> FileTable::find_number(uint64_t number) {
 }
 
 std::shared_ptr<File> FileTable::find_inode(uint64_t inode, uint64_t birth_ns, Span span) {
-  for (auto& file : open_files()) {
-    const FileIdentity& identity = file->identity();
-    if (identity.inode == inode && identity.birth_ns == birth_ns && file->reach().span() == span) return file;
+  const LockGuard lock(mutex_);
+  for (const auto& [key, weak] : files_) {
+    auto file = weak.lock();
+    if (file == nullptr || file->reach().span() != span) continue;
+    if (file->identity().inode == inode && file->identity().birth_ns == birth_ns) return file;
   }
   return nullptr;
 }
@@ -309,7 +311,7 @@ std::shared_ptr<File> FileTable::wake(const std::string& key, const FileIdentity
                     parts.reach->span() == span;
   if (!same || !parts.reach->note_nodes().ok()) {
     // One that is gone, whose inode number this one has; by another name, which is in its log; or by ranks of
-    // one node alone. Now, before this one is in the log by the same key.
+    // another span. Now, before this one is in the log by the same key.
     parts.let_go();
     return nullptr;
   }

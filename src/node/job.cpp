@@ -155,7 +155,7 @@ Result<std::shared_ptr<File>> Job::find(const FileIdentity& identity, const std:
   options.path = path;
   options.read_only = true;  // nothing is logged through it
   auto file = open(options);
-  // By all ranks of several nodes: this one is just closing it.
+  // By ranks of another span, that of several nodes: this one is none of them, or is just closing it.
   if (file.status().code() == Code::busy) return std::shared_ptr<File>();
   if (!file.ok()) return file;
   impl.files.forget_handle(**file);  // held by the caller's pointer only

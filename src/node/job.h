@@ -68,8 +68,8 @@ class Job {
   bool is_open(const FileIdentity& identity, Span span);
   // The open file to which the nodes have given this number; nullptr if there is none in this process.
   std::shared_ptr<File> find_number(uint64_t number);
-  // The open file of this inode, whatever its device is here, and span; nullptr if there is none in this
-  // process.
+  // The file of this inode, whatever its device is here, and span: open, lagging, or closed with an error.
+  // nullptr if there is none in this process.
   std::shared_ptr<File> find_inode(uint64_t inode, uint64_t birth_ns, Span span);
 
   // Whether a file of this process lags (Closing::lags).

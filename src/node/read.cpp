@@ -165,10 +165,10 @@ Result<uint64_t> LogReader::size_bytes_here() const {
 }
 
 Result<uint64_t> LogReader::size_bytes() {
-  auto here = size_bytes_here();
-  if (!here.ok()) return here;
   auto elsewhere = reach_.bytes_elsewhere();
   if (!elsewhere.ok()) return elsewhere;
+  auto here = size_bytes_here();
+  if (!here.ok()) return here;
   return std::max(*here, *elsewhere);
 }
 

@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -38,7 +39,7 @@ class Journal {
   struct Of {
     uint64_t job = 0;  // without the number of the node
     Span span = kAllRanks;
-    auto operator<=>(const Of&) const = default;
+    bool operator<(const Of& other) const { return std::tie(job, span) < std::tie(other.job, other.span); }
   };
   static std::string path_of(const std::string& target, const Of& whose, uint64_t inode);
 

@@ -201,7 +201,8 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
                                    uint64_t bytes, CallNumber call) {
   Appender& appender = parts_.appender;
   uint64_t left = bytes;
-  if (!parts_.contest.ends_log()) {
+  if (parts_.contest.ends_log()) return parts_.contest.write(file, memory, buffer, bytes, call);
+  {
     const LockGuard lock(appender.mutex);
     const uint64_t begin_ns = appender.begin_ns(bytes);
     for (uint64_t logged = 0; left > 0; left -= logged) {
@@ -211,7 +212,7 @@ Status Spanning::write_independent(PatternCursor& file, PatternCursor& memory, c
     if (left < bytes) appender.tally(bytes - left, begin_ns, call);
   }
   if (left < bytes && parts_.contest.possible()) PMIO_TRY(parts_.contest.after_append());
-  return left == 0 ? Status() : parts_.direct_writer.write_call(file, memory, buffer, left);
+  return left == 0 ? Status() : appender.write_past_log(file, memory, buffer, left, left == bytes, call);
 }
 
 }  // namespace pmio

@@ -144,6 +144,7 @@ Result<bool> Spanning::answer(CallStamp upto, std::span<const Vector> ranges, Ne
     control.foreign_leases.fetch_add(1, std::memory_order_seq_cst);
     return false;
   }
+  if (parts_.contest.declared()) forget_what_is_known();
   const bool will_write = purpose == Neighbours::Purpose::write;
   if (will_write) control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
   if (control.writes_to_sync.holds(ranges)) PMIO_TRY(control.writes_to_sync.sync(*file_.target));

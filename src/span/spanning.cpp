@@ -180,7 +180,8 @@ bool Spanning::is_drained() const { return number() == 0 || file_.all_drained();
 
 Result<uint64_t> Spanning::target_bytes() const {
   const uint64_t known = file_.control->known_size.load(std::memory_order_acquire);
-  return known != UINT64_MAX ? Result<uint64_t>(known) : file_.target->size_bytes(true);
+  const bool is_known = known != UINT64_MAX && !parts_.contest.declared();
+  return is_known ? Result<uint64_t>(known) : file_.target->size_bytes(true);
 }
 
 Result<uint64_t> Spanning::bytes_elsewhere() {

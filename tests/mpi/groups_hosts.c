@@ -296,15 +296,19 @@ static void some_and_one(int member) {
   if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
 }
 
+enum { FILES = 20, SMALL = 100 };
+
+/* Of file FILES so many that it is not small. */
+static int small_calls(int file) { return file == FILES ? 12 : file > FILES ? 1 : 2; }
+
 /* Some ranks of several hosts write small files, which are left to the MPI library after a while, one that
  * becomes large, and one that another rank opens meanwhile. */
 static void many_small(void) {
-  enum { FILES = 20, SMALL = 100, CALLS = 12 };
   MPI_Comm some = all_but_last();
   MPI_File file = MPI_FILE_NULL, alone = MPI_FILE_NULL;
   for (int i = 0; some != MPI_COMM_NULL && i < FILES + 2; ++i) {
     file = opened(some, name_of("small", i));
-    const int calls = i == FILES ? CALLS : i == FILES + 1 ? 1 : 2;
+    const int calls = small_calls(i);
     for (int call = 0; call < calls; ++call) {
       const long long offset = (long long)(call * last + rank) * SMALL;
       for (int j = 0; j < SMALL; ++j) block[j] = value(offset + j, i);
@@ -320,7 +324,7 @@ static void many_small(void) {
   settle_both(alone, file);
   for (int i = 0; rank == last && i < FILES + 2; ++i) {
     alone = opened(MPI_COMM_SELF, name_of("small", i));
-    expect_block(alone, 0, (i == FILES ? CALLS : i == FILES + 1 ? 1 : 2) * last * SMALL, i,
+    expect_block(alone, 0, small_calls(i) * last * SMALL, i,
                  "what some ranks have written, read by one more");
     write_block(alone, 0, SMALL, 77);
     if (i <= FILES) close_it(&alone);

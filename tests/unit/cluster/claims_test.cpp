@@ -224,7 +224,7 @@ class Group {
           EXPECT_EQ(kind, static_cast<uint32_t>(Request::contest));
           SharedIdentity file;
           EXPECT_TRUE(MessageReader(payload).get(&file));
-          asked.push_back(file.inode);
+          asked_for = file.inode;
           reply.send(MessageWriter().put(uint64_t{has_it_open ? 1u : 0u}).take());
         },
         8);
@@ -240,7 +240,7 @@ class Group {
     return granted.ok() && granted.value();
   }
   std::atomic<bool> has_it_open{true};
-  std::vector<uint64_t> asked;  // before an answer
+  std::atomic<uint64_t> asked_for{0};
 
  private:
   std::unique_ptr<PeerServer> server_;
@@ -251,11 +251,13 @@ TEST(Claims, OfAGroupAreGivenUpByItsCoordinator) {
   Group group;
   EXPECT_TRUE(group.opens(nodes.rank(1), 7));
   EXPECT_TRUE(group.opens(nodes.rank(1), 7)) << "once more";
+  EXPECT_EQ(group.asked_for, 0U);
   EXPECT_FALSE(nodes.opens(2, 7));
+  EXPECT_EQ(group.asked_for, 7U);
   EXPECT_TRUE(group.opens(nodes.rank(1), 8));
   group.has_it_open = false;
   EXPECT_TRUE(nodes.opens(1, 8)) << "the node from which the group has asked";
-  EXPECT_EQ(group.asked, (std::vector<uint64_t>{7, 8}));
+  EXPECT_EQ(group.asked_for, 8U);
   EXPECT_FALSE(group.opens(nodes.rank(0), 8)) << "the node has it open";
   EXPECT_FALSE(nodes.node(1).may_log(8));
   EXPECT_TRUE(group.opens(nodes.rank(1), 9, true));
