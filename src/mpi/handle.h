@@ -62,7 +62,7 @@ struct Handle {
 
   // Of a file that is expected to be small (mpi/undecided.h).
   Opener opener = Opener::other;
-  Group* group = nullptr;         // of Opener::together, if not all ranks are
+  Group* group = nullptr;         // of Opener::together, on several nodes
   bool decided_late = false;      // undecided_engine was its first
   bool split_in_library = false;  // a split collective has begun there
   uint32_t calls_undecided = 0;   // that count for the decision

@@ -348,7 +348,7 @@ void Process::finish() {
   free_group_comms();
   const LockGuard lock(mutex_);
   joined_.store(nullptr, std::memory_order_release);
-  cluster_.reset();
+  all_.cluster.reset();
   groups_.clear();
   job_.reset();
 }

@@ -31,7 +31,7 @@ namespace pmio {
 struct Handle;
 class Opening;
 
-// Of a group of ranks on several nodes.
+// All ranks of a job on several nodes, or a group of them that is.
 struct Group {
   std::unique_ptr<Cluster> cluster;  // null: it failed, for good; uses the job
   MPI_Comm comm{};                   // of its ranks, in the order of MPI_COMM_WORLD; of a cluster
@@ -182,8 +182,8 @@ class Process {
   bool nodes_joined_ PMIO_GUARDED_BY(join_mutex_) = false;
   Mutex mutex_;
   std::unique_ptr<Job> job_ PMIO_GUARDED_BY(mutex_);
-  std::unique_ptr<Cluster> cluster_ PMIO_GUARDED_BY(mutex_);  // of all ranks; uses the job
-  // Of the groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending.
+  Group all_ PMIO_GUARDED_BY(mutex_);
+  // Of the other groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending.
   using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
   Groups groups_ PMIO_GUARDED_BY(mutex_);
   Status join_error_ PMIO_GUARDED_BY(mutex_);

@@ -163,10 +163,11 @@ Cluster* Process::join_nodes(const Hints& hints) {
     Span span = kAllRanks;
     std::unique_ptr<Cluster> cluster = meet_nodes(hints, comm_, &span);
     const LockGuard lock(mutex_);
-    cluster_ = std::move(cluster);
+    all_.cluster = std::move(cluster);
+    all_.comm = comm_;
   }
   const LockGuard lock(mutex_);
-  return cluster_.get();
+  return all_.cluster.get();
 }
 
 // Of this rank, which is the coordinator.
@@ -211,6 +212,7 @@ Cluster* Process::join_group(const Hints& hints, Opening& opening, const char** 
 Group* Process::known_group(Opening& opening) {
   if (!opening.is_sorted()) return nullptr;
   const LockGuard lock(mutex_);
+  if (opening.all_of_the_job()) return all_.cluster ? &all_ : nullptr;
   const auto at = groups_.lower_bound({opening.in_world(), kThisNode});
   const bool known = at != groups_.end() && at->first.first == opening.in_world() && at->second.cluster;
   return known && at->second.comm != MPI_COMM_NULL ? &at->second : nullptr;

@@ -5,11 +5,11 @@
 // hands its calls on. It is decided whether it logs when it has had more than a few calls, or one that is
 // better not left to the library.
 //
-// Of files that one rank opens alone; of those that all ranks of a job on one node open together; and of
-// those of a group on several nodes. The ranks of the latter two agree at the open. They decide later without
-// a message, by what they have counted alike. So they need collective calls, and of a file that is only
-// written independently they never learn that it is large. Therefore what was written independently is not
-// called small, and one file of so many is opened to be logged at once.
+// Of files that one rank opens alone; and of those that all ranks of the job, or of a group on several nodes,
+// open together. The ranks of the latter agree at the open. They decide later without a message, by what they
+// have counted alike. So they need collective calls, and of a file that is only written independently they
+// never learn that it is large. Therefore what was written independently is not called small, and one file of
+// so many is opened to be logged at once.
 //
 // Threads: not used where threads may be in MPI at the same time.
 #pragma once

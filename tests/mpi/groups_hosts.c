@@ -301,31 +301,32 @@ enum { FILES = 20, SMALL = 100 };
 /* Of file FILES so many that it is not small. */
 static int small_calls(int file) { return file == FILES ? 12 : file > FILES ? 1 : 2; }
 
-/* Some ranks of several hosts write small files, which are left to the MPI library after a while, one that
- * becomes large, and one that another rank opens meanwhile. */
-static void many_small(void) {
-  MPI_Comm some = all_but_last();
+/* All ranks, or some of several hosts, write small files, which are left to the MPI library after a while,
+ * one that becomes large, and one that another rank opens meanwhile. */
+static void many_small(MPI_Comm some) {
+  int of = 0;
+  if (some != MPI_COMM_NULL) MPI_Comm_size(some, &of);
+  MPI_Bcast(&of, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_File file = MPI_FILE_NULL, alone = MPI_FILE_NULL;
   for (int i = 0; some != MPI_COMM_NULL && i < FILES + 2; ++i) {
     file = opened(some, name_of("small", i));
     const int calls = small_calls(i);
     for (int call = 0; call < calls; ++call) {
-      const long long offset = (long long)(call * last + rank) * SMALL;
+      const long long offset = (long long)(call * of + rank) * SMALL;
       for (int j = 0; j < SMALL; ++j) block[j] = value(offset + j, i);
       check(MPI_File_write_at_all(file, offset, block, SMALL, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
             "write_at_all");
       settle_among(some, file);
-      expect_block(file, (long long)call * last * SMALL, last * SMALL, i, "what the ranks have just written");
+      expect_block(file, (long long)call * of * SMALL, of * SMALL, i, "what the ranks have just written");
     }
-    expect_block(file, 0, calls * last * SMALL, i, "what the ranks have written");
+    expect_block(file, 0, calls * of * SMALL, i, "what the ranks have written");
     if (i == FILES && logs_late) check(is_logged(file), "what has become large is logged");
     if (i <= FILES) close_it(&file);
   }
   settle_both(alone, file);
   for (int i = 0; rank == last && i < FILES + 2; ++i) {
     alone = opened(MPI_COMM_SELF, name_of("small", i));
-    expect_block(alone, 0, small_calls(i) * last * SMALL, i,
-                 "what some ranks have written, read by one more");
+    expect_block(alone, 0, small_calls(i) * of * SMALL, i, "what some ranks have written, read by one more");
     write_block(alone, 0, SMALL, 77);
     if (i <= FILES) close_it(&alone);
   }
@@ -334,7 +335,6 @@ static void many_small(void) {
   close_it(&file);
   close_it(&alone);
   remove_all("small", FILES + 2);
-  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
 }
 
 /* Groups that share ranks and hosts, with a file each, at once. */
@@ -539,7 +539,10 @@ int main(int argc, char** argv) {
   appended();
   some_then_others();
   overlapping();
-  many_small();
+  many_small(MPI_COMM_WORLD);
+  some = all_but_last();
+  many_small(some);
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
   some_and_one(0);
   some_and_one(1);
   MPI_Comm_free(&node);
