@@ -75,12 +75,12 @@ std::vector<Handle*> own_handles() {
   return found;
 }
 
-bool handed_on(const FileIdentity& identity) {
+bool others_handed_on(const Handle& but, const FileIdentity& identity) {
   Table& all = table();
   const std::shared_lock lock(all.mutex);
   return std::any_of(all.handles.begin(), all.handles.end(), [&](const auto& entry) {
     const Handle& handle = *entry.second;
-    if (!(handle.in_library() || handle.straight) || handle.path.empty()) return false;
+    if (&handle == &but || !(handle.in_library() || handle.straight) || handle.path.empty()) return false;
     const Result<FileIdentity> of_handle = identity_of(handle.path);
     return of_handle.ok() && same_file(of_handle.value(), identity);
   });

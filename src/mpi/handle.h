@@ -88,7 +88,8 @@ struct Handle {
   // Of one that goes straight: the library has the shared pointer, and with it the view too. Its calls are
   // handed on. Where the ranks share no memory.
   bool shared_in_library = false;
-  uint64_t view_epoch = 0;  // set_views so far
+  std::atomic<bool> uses_shared{false};  // the shared pointer, of a file of several nodes that logs
+  uint64_t view_epoch = 0;               // set_views so far
   int64_t shared_start =
       0;  // of the current epoch's shared pointer: not 0 before the first set_view of an append
 
@@ -127,8 +128,8 @@ void add_handle(std::unique_ptr<Handle> handle);
 std::unique_ptr<Handle> take_handle(MPI_File file);
 // Those whose view and pointers pmio keeps, by number: in an order that all their ranks share.
 std::vector<Handle*> own_handles();
-// Whether some handle that does not log has this file open.
-bool handed_on(const FileIdentity& identity);
+// Whether some other handle, which does not log, has this file open.
+bool others_handed_on(const Handle& but, const FileIdentity& identity);
 // Forgets all: what the program still calls on them is the library's.
 void drop_handles();
 // In a process that has been forked, whose other threads are gone, with what they had locked: none is found

@@ -37,6 +37,7 @@ Status require_shared(const Handle& handle) {
 
 Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
   if (handle.file && handle.file->reach().spans_nodes()) {
+    handle.uses_shared.store(true, std::memory_order_relaxed);
     return handle.cluster->fetch_add(static_cast<uint64_t>(handle.number), handle.view_epoch,
                                      handle.shared_start, by);
   }
@@ -45,8 +46,10 @@ Result<int64_t> shared_fetch_add(Handle& handle, int64_t by) {
 }
 
 static Status store_shared(Handle& handle, int64_t value) {
-  if (handle.file && handle.file->reach().spans_nodes())
+  if (handle.file && handle.file->reach().spans_nodes()) {
+    handle.uses_shared.store(true, std::memory_order_relaxed);
     return handle.cluster->store(static_cast<uint64_t>(handle.number), handle.view_epoch, value);
+  }
   PMIO_TRY(require_shared(handle));
   return handle.shared->store(handle.view_epoch, value);
 }

@@ -76,7 +76,7 @@ bool can_span_nodes(const Handle& handle, File& file) {
     return Spanning::of(file).has_rested();
   }
   if (Process::instance().threads_at_once() && file.usage().has_other_handles()) return false;
-  return !handed_on(file.identity());
+  return !others_handed_on(handle, file.identity());
 }
 
 // invalid: not a regular file. access: writable but not readable, say. Nobody needs to hear of these.

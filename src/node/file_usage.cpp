@@ -20,6 +20,8 @@ bool FileUsage::has_more_users(int processes) const {
   return parts_.shared.control->users.load(std::memory_order_relaxed) > static_cast<uint32_t>(processes);
 }
 
+bool FileUsage::was_read() const { return parts_.reader.calls().calls > 0; }
+
 bool FileUsage::has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const {
   const Appender::Calls written = parts_.appender.calls();
   if (collective && written.collective != written.calls) return false;

@@ -20,6 +20,8 @@ class FileUsage {
   bool has_other_handles() const;
   // Whether more than so many processes of the node use it.
   bool has_more_users(int processes) const;
+  // Whether this process has read from it since it has it open.
+  bool was_read() const;
   // No more calls and bytes than that, of this process, written or read, since it has the file open.
   // collective: and all that write are.
   bool has_few_calls(uint64_t calls, uint64_t bytes, bool collective) const;

@@ -296,7 +296,7 @@ static void some_and_one(int member) {
   if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
 }
 
-enum { FILES = 20, SMALL = 100 };
+enum { FILES = 20, READ = 15, SMALL = 100 }; /* from READ on they are read, too */
 
 /* Of file FILES so many that it is not small. */
 static int small_calls(int file) { return file == FILES ? 12 : file > FILES ? 1 : 2; }
@@ -317,9 +317,10 @@ static void many_small(MPI_Comm some) {
       check(MPI_File_write_at_all(file, offset, block, SMALL, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
             "write_at_all");
       settle_among(some, file);
-      expect_block(file, (long long)call * of * SMALL, of * SMALL, i, "what the ranks have just written");
+      if (i >= READ)
+        expect_block(file, (long long)call * of * SMALL, of * SMALL, i, "what the ranks have just written");
     }
-    expect_block(file, 0, calls * of * SMALL, i, "what the ranks have written");
+    if (i >= READ) expect_block(file, 0, calls * of * SMALL, i, "what the ranks have written");
     if (i == FILES && logs_late) check(is_logged(file), "what has become large is logged");
     if (i <= FILES) close_it(&file);
   }
