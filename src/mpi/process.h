@@ -34,7 +34,7 @@ class Opening;
 // All ranks of a job on several nodes, or a group of them that is.
 struct Group {
   std::unique_ptr<Cluster> cluster;  // null: it failed, for good; uses the job
-  MPI_Comm comm{};                   // of its ranks, in the order of MPI_COMM_WORLD; of a cluster
+  MPI_Comm comm{};                   // of its ranks, in the order of MPI_COMM_WORLD; if there is a cluster
   SeenFiles files{0};
 };
 

@@ -63,8 +63,8 @@ class File {
   Status flush();
   // Drains everywhere, and syncs the target to its storage.
   Status sync();
-  // Other nodes' ranks open it, too, which is of this node's ranks (node/contest.h). On return what was
-  // written before is in the file and synced.
+  // Of a file of this node's ranks: others open it, too (node/contest.h). On return what was written before
+  // is in the file and synced.
   Status contest();
   // Which pieces go straight to the file from now on, unless another handle has decided that.
   void set_direct_from(const DirectFrom& from);

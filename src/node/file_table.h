@@ -31,8 +31,8 @@ class FileTable {
                                      std::unique_ptr<TargetFile> target);
   // The one that is open; nullptr: none is.
   std::shared_ptr<File> find(const std::string& key);
-  std::shared_ptr<File> find_number(uint64_t number);
-  std::shared_ptr<File> find_inode(uint64_t inode, uint64_t birth_ns, Span span);  // Reach::number
+  std::shared_ptr<File> find_number(uint64_t number);  // Reach::number
+  std::shared_ptr<File> find_inode(uint64_t inode, uint64_t birth_ns, Span span);
   // It is held by a pointer only, and by no handle.
   void forget_handle(File& file);
   bool has_other_handles(const FileParts& file);

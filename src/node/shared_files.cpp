@@ -240,8 +240,8 @@ Status SharedFiles::note_nodes(SharedFile& file, const NodePlace& place) {
     // Recovery of what other ranks of the job have left would not know of theirs any more.
     if (same && member_.log_is_kept())
       return {Code::busy, "'" + file.path + "' has a log that other ranks have left"};
-    (void)member_.medium().remove(
-        name);  // of another file or other ranks, or of a process that died while it made it
+    // Of another file or other ranks, or of a process that died while it made it.
+    (void)member_.medium().remove(name);
   }
   return write_nodes_note(member_.medium(), name, {place, file.identity, file.path});
 }

@@ -129,13 +129,13 @@ TEST(PeerFailure, WhoTakesALongRequestSlowlyIsNotSilent) {
     recv(socket, &request, sizeof request, MSG_WAITALL);
     Bytes some(4 << 20);
     for (size_t left = request.length; left > 0; left -= some.size()) {
-      std::this_thread::sleep_for(400ms);
+      std::this_thread::sleep_for(700ms);
       recv(socket, some.data(), some.size(), MSG_WAITALL);
     }
     size_t sent = 0;
     send_frame(socket, make_header(FrameType::response, 0, 0), {}, &sent);
   });
-  PeerConnection peer(server.address(), token(), 0, 20s, 3s);
+  PeerConnection peer(server.address(), token(), 0, 20s, 8s);
   const auto answer = peer.call(1, bytes(kMaxPayload));
   EXPECT_TRUE(answer.ok()) << answer.status().message();
 }
