@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Files of fewer than all ranks, on several hosts of the test-bed. Of one rank each: small ones (100 bytes), and ones of
 2,000 records of 1,312 bytes by a call each (own). Of all ranks but the last one: 2,000 such records of each by a
-collective call each (some), and small ones (some-small). Plain and under pmio take turns, each run a new job and a new directory.
+collective call each (some), and small ones (some-small). Beside these, small ones of all ranks (shared). Plain and
+under pmio take turns, each run a new job and a new directory.
 
   bench/groups.py --mpi openmpi-5.0.11 --hosts 2 --ranks 4 --repetitions 5 --json results.json
 """
@@ -11,7 +12,7 @@ import statistics
 
 from pmiolab import command_line, hosts, mpi_libraries, places, spanning_jobs, tables
 
-FILES = {"alone": 100, "own": 3, "some": 3, "some-small": 100}
+FILES = {"alone": 100, "own": 3, "shared": 100, "some": 3, "some-small": 100}
 CONTESTANTS = ("plain", "pmio")
 SECONDS = 300
 
