@@ -4,7 +4,7 @@ logs are recovered.
 
   failures.py --mpi mpich-5.0.2 host-disk:write host-memory:drain storage:close
 
-  host-disk     a compute host dies; its log is on its disk: nothing that was acknowledged may be missing
+  host-disk     a compute host dies; its log is on its disk, durable: nothing that was acknowledged may be missing
   host-memory   the same, but its log is lost with its memory: recovery must say so, and the other host's data must be there
   isolated      a compute host is cut off for longer than anybody waits
   stopped       the leader of a node, its lowest rank, is stopped (SIGSTOP): takes minutes

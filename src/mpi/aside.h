@@ -24,9 +24,6 @@ int drain_together(Handle& handle);
 //
 // A drain that fails has been through the error handler. A call of this rank alone must return that error in
 // the place of the library's. A collective call goes on, and Handle::undrained_error keeps the error.
-// Collective: the library syncs its handle. The program's error handler learns nothing of it.
-void sync_in_library(Handle& handle);
-
 Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective);
 
 // The same before a call of a handle that goes straight to the file.
@@ -34,6 +31,9 @@ Status drain_before_straight_call(Handle& handle, bool will_write);
 
 // Collective: drain_before_straight_call of all ranks, before one that writes. As drain_together.
 int drain_together_before_straight_call(Handle& handle);
+
+// Collective: the library syncs its handle. The program's error handler learns nothing of it.
+void sync_in_library(Handle& handle);
 
 // The size of the file of a handle that does not log has been set. What ranks have logged meanwhile may have
 // been drained and truncated. Local.

@@ -30,12 +30,15 @@ bool seen_by_other_nodes(const std::string& path, uint64_t device, bool say) {
   return locks.ok();
 }
 
+Status cannot_talk(const Status& cause) {
+  return Status(cause.code(),
+                "the nodes of the job cannot talk to each other: " + cause.message() +
+                    "; name an interface that they can use in PMIO_INTERFACE",
+                cause.system_errno());
+}
+
 static Status read_claim(const Result<bool>& said, bool* granted) {
-  if (!said.ok())
-    return Status(said.status().code(),
-                  "the nodes of the job cannot talk to each other: " + said.status().message() +
-                      "; name an interface that they can use in PMIO_INTERFACE",
-                  said.status().system_errno());
+  if (!said.ok()) return cannot_talk(said.status());
   *granted = said.value();
   return {};
 }

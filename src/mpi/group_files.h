@@ -16,6 +16,9 @@ namespace pmio {
 constexpr char kOpenElsewhere[] = "opened by other nodes' ranks, too";
 constexpr char kUnreachable[] = "the nodes do not reach each other";
 
+// For the user: why nodes do not reach each other, and what to do.
+Status cannot_talk(const Status& cause);
+
 // Whether a file may be logged by ranks of a job on several nodes, as this one sees it. device: the file's,
 // or 0. say: why not, where the user has asked for it or would expect it.
 bool seen_by_other_nodes(const std::string& path, uint64_t device, bool say);

@@ -131,6 +131,7 @@ class Process {
   Hints job_hints();
 
  private:
+  using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
   // By the roll call (preload/roll_call.h). False: some have no pmio, and will take part in nothing.
   bool all_take_part(pmio_roll roll, const Hints& hints);
   // Collective over MPI_COMM_WORLD, as the next. The vote (preload/vote.h): false where one rank is against
@@ -148,6 +149,7 @@ class Process {
   Result<std::unique_ptr<Job>> join(const Hints& hints);
   // Collective over comm: of its ranks, or null on all of them. *span: kAllRanks, or is given to them.
   std::unique_ptr<Cluster> meet_nodes(const Hints& hints, MPI_Comm comm, Span* span);
+  Groups::iterator find_group(const std::vector<int>& ranks) PMIO_REQUIRES(mutex_);
   Span new_span();
   void free_group_comms();
   RunFacts facts(Job* job) const;
@@ -184,7 +186,6 @@ class Process {
   std::unique_ptr<Job> job_ PMIO_GUARDED_BY(mutex_);
   Group all_ PMIO_GUARDED_BY(mutex_);
   // Of the other groups that this rank is in, by their ranks in MPI_COMM_WORLD, ascending.
-  using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
   Groups groups_ PMIO_GUARDED_BY(mutex_);
   Status join_error_ PMIO_GUARDED_BY(mutex_);
   Hints hints_ PMIO_GUARDED_BY(mutex_);

@@ -91,12 +91,7 @@ Status reach_nodes(const Cluster& cluster) {
   if (!cluster.leads_node()) return {};
   const NodePlace& place = cluster.place();
   for (const uint32_t node : {kCoordinator, (place.node + 1) % place.nodes}) {
-    const Status status = cluster.reach(node);
-    if (!status.ok())
-      return Status(status.code(),
-                    "the nodes of the job cannot talk to each other: " + status.message() +
-                        "; name an interface that they can use in PMIO_INTERFACE",
-                    status.system_errno());
+    if (const Status status = cluster.reach(node); !status.ok()) return cannot_talk(status);
   }
   return {};
 }
@@ -176,6 +171,12 @@ Span Process::new_span() {
   return kAllRanks + 1 + static_cast<Span>(rank_) * kSpansOfARank + groups.fetch_add(1);
 }
 
+// Of several the first one.
+Process::Groups::iterator Process::find_group(const std::vector<int>& ranks) {
+  const auto at = groups_.lower_bound({ranks, kThisNode});
+  return at != groups_.end() && at->first.first == ranks ? at : groups_.end();
+}
+
 // Two threads may come with the same ranks at once: each pair of them makes a cluster of its own then. Once
 // all ranks know of both, it is the first one for all of them.
 Cluster* Process::join_group(const Hints& hints, Opening& opening, const char** why_not) {
@@ -185,8 +186,7 @@ Cluster* Process::join_group(const Hints& hints, Opening& opening, const char** 
   Cluster* cluster = nullptr;
   {
     const LockGuard lock(mutex_);
-    const auto at = groups_.lower_bound({ranks, kThisNode});
-    if (at != groups_.end() && at->first.first == ranks) {
+    if (const auto at = find_group(ranks); at != groups_.end()) {
       known = at->first.second;
       cluster = at->second.cluster.get();
     } else if (groups_.size() >= kMostGroups) {
@@ -213,9 +213,9 @@ Group* Process::known_group(Opening& opening) {
   if (!opening.is_sorted()) return nullptr;
   const LockGuard lock(mutex_);
   if (opening.all_of_the_job()) return all_.cluster ? &all_ : nullptr;
-  const auto at = groups_.lower_bound({opening.in_world(), kThisNode});
-  const bool known = at != groups_.end() && at->first.first == opening.in_world() && at->second.cluster;
-  return known && at->second.comm != MPI_COMM_NULL ? &at->second : nullptr;
+  const auto at = find_group(opening.in_world());
+  const bool known = at != groups_.end() && at->second.cluster && at->second.comm != MPI_COMM_NULL;
+  return known ? &at->second : nullptr;
 }
 
 // Of all ranks of the job at once.

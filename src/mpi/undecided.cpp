@@ -73,13 +73,13 @@ bool may_wait_and_see(const Handle& handle) {
 // without the log. One node's client does not see what another one writes, or two have the same shared
 // pointer.
 bool needs_log(const Handle& handle) {
-  return handle.file->usage().was_read() || handle.uses_shared.load(std::memory_order_relaxed);
+  return handle.group != nullptr &&
+         (handle.file->usage().was_read() || handle.uses_shared.load(std::memory_order_relaxed));
 }
 
 // As far as this rank has written and read it.
 bool has_shown_to_be_small(const Handle& handle) {
-  return !handle.in_library() && !handle.file->usage().has_few_calls(0, 0, false) &&
-         (handle.group == nullptr || !needs_log(handle)) &&
+  return !handle.in_library() && !handle.file->usage().has_few_calls(0, 0, false) && !needs_log(handle) &&
          handle.file->usage().has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 
@@ -242,8 +242,8 @@ void note_size(const Handle& handle, bool small) {
 }
 
 bool is_small(const Handle& handle) {
-  if (handle.decided_late || handle.in_library() || !may_wait_and_see(handle)) return false;
-  if (handle.group != nullptr && needs_log(handle)) return false;
+  if (handle.decided_late || handle.in_library() || !may_wait_and_see(handle) || needs_log(handle))
+    return false;
   return handle.file->usage().has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 

@@ -34,7 +34,7 @@ class Contest {
   // They have come, or are about to. The caller drains afterwards.
   void declare();
   // Whether writes go past the log: by `write`.
-  bool ends_log() const { return declared() && reach_.spans_nodes(); }
+  bool ends_log() const { return possible_ && declared() && reach_.spans_nodes(); }
   // What the log still has comes into the file, too, as far as all ranks have come.
   Status write(PatternCursor& file, PatternCursor& memory, const std::byte* buffer, uint64_t bytes,
                CallNumber call);

@@ -197,13 +197,7 @@ void Spanning::declare_contest_here() {
 }
 
 void Spanning::forget_what_is_known() {
-  FileControl& control = *file_.control;
-  control.foreign_writes.fetch_add(1, std::memory_order_seq_cst);
-  control.known_size.store(UINT64_MAX, std::memory_order_release);
-  {
-    const RobustLock lock(control.index_mutex);
-    stop_serving_all(control);
-  }
+  parts_.changes.forget_here();
   if (file_.all_drained()) note_truncation();
 }
 

@@ -18,109 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "checks.h"
+#include "group_files.h"
 
-enum { RECORD = 1312, RECORDS = 64, LARGEST = 6000, LENGTH = 40000, ROUNDS = 60, RACING = 400 };
-
-static const char* path;
-static int must_log, logs_late, strict, last;
-static MPI_Comm node; /* of the ranks on this one */
-static unsigned char *block, *expected;
-
-static const char* name_of(const char* kind, int number) {
-  static char name[4096];
-  snprintf(name, sizeof name, "%s-%s-%d", path, kind, number);
-  return name;
-}
-
-static MPI_File opened_for(MPI_Comm comm, const char* name, int amode) {
-  MPI_File file = MPI_FILE_NULL;
-  check(MPI_File_open(comm, name, amode, MPI_INFO_NULL, &file) == MPI_SUCCESS, "open");
-  return file;
-}
-
-static MPI_File opened(MPI_Comm comm, const char* name) {
-  return opened_for(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR);
-}
-
-static void close_it(MPI_File* file) {
-  if (*file != MPI_FILE_NULL) check(MPI_File_close(file) == MPI_SUCCESS, "close");
-}
-
-static void remove_all(const char* kind, int numbers) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; rank == 0 && i < numbers; ++i)
-    check(MPI_File_delete(name_of(kind, i), MPI_INFO_NULL) == MPI_SUCCESS, "delete");
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* From here on all see what has been written. */
-static void settle(MPI_File file) {
-  if (!strict && file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (!strict && file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
-}
-
-/* The same of a communicator's ranks. */
-static void settle_among(MPI_Comm comm, MPI_File file) {
-  if (!strict) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
-  MPI_Barrier(comm);
-  if (!strict) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
-}
-
-static unsigned char value(long long offset, int version) {
-  return (unsigned char)(offset * 7 + offset / 251 + version * 37 + 1);
-}
-
-static void write_block(MPI_File file, long long offset, int bytes, int version) {
-  for (int i = 0; i < bytes; ++i) block[i] = value(offset + i, version);
-  check(MPI_File_write_at(file, offset, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
-        "write_at");
-}
-
-static void expect_bytes(MPI_File file, long long offset, const unsigned char* bytes, int count,
-                         const char* what) {
-  MPI_Status status;
-  int got = -1;
-  memset(block, 0, (size_t)count);
-  check(MPI_File_read_at(file, offset, block, count, MPI_BYTE, &status) == MPI_SUCCESS, what);
-  MPI_Get_count(&status, MPI_BYTE, &got);
-  check(got == count && memcmp(block, bytes, (size_t)count) == 0, what);
-}
-
-static void expect_block(MPI_File file, long long offset, int bytes, int version, const char* what) {
-  unsigned char* wanted = malloc((size_t)bytes);
-  for (int i = 0; i < bytes; ++i) wanted[i] = value(offset + i, version);
-  expect_bytes(file, offset, wanted, bytes, what);
-  free(wanted);
-}
-
-static void expect_log(MPI_File file, const char* what) {
-  if (must_log) check(is_logged(file), what);
-}
-
-/* Every `of`th record is this rank's. */
-static void set_strided_view(MPI_File file, int of, int which) {
-  MPI_Datatype type;
-  MPI_Type_vector(RECORDS, RECORD, RECORD * of, MPI_BYTE, &type);
-  MPI_Type_commit(&type);
-  check(MPI_File_set_view(file, (MPI_Offset)which * RECORD, MPI_BYTE, type, "native", MPI_INFO_NULL) ==
-            MPI_SUCCESS,
-        "set_view");
-  MPI_Type_free(&type);
-}
-
-static void fill_records(int owner) {
-  for (int i = 0; i < RECORD * RECORDS; ++i) block[i] = value(i, owner);
-}
-
-static void expect_records(MPI_File file, int owner, const char* what) {
-  unsigned char* wanted = malloc(RECORD * RECORDS);
-  fill_records(owner);
-  memcpy(wanted, block, RECORD * RECORDS);
-  expect_bytes(file, 0, wanted, RECORD * RECORDS, what);
-  free(wanted);
-}
+enum { LARGEST = 6000, LENGTH = 40000, ROUNDS = 60, RACING = 400 };
 
 static MPI_File written_alone(void) {
   MPI_File file = opened(MPI_COMM_SELF, name_of("own", rank));
@@ -147,18 +47,6 @@ static void each_alone(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   read_alone((rank + 1) % ranks);
   remove_all("own", ranks);
-}
-
-static void sync_both(MPI_File alone, MPI_File file) {
-  if (strict) return;
-  if (alone != MPI_FILE_NULL) check(MPI_File_sync(alone) == MPI_SUCCESS, "sync");
-  if (file != MPI_FILE_NULL) check(MPI_File_sync(file) == MPI_SUCCESS, "sync");
-}
-
-static void settle_both(MPI_File alone, MPI_File file) {
-  sync_both(alone, file);
-  MPI_Barrier(MPI_COMM_WORLD);
-  sync_both(alone, file);
 }
 
 /* Some ranks of several hosts write records in turn, some together and some by themselves. */
@@ -210,7 +98,7 @@ static long long behind_all(int which) { return (long long)RECORD * RECORDS * ra
 
 static void write_all_at(MPI_File file, int version) {
   check(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS, "set_view");
-  for (int i = 0; i < 100; ++i) block[i] = value(behind_all(rank) + i, version);
+  fill(block, behind_all(rank), 100, version);
   check(MPI_File_write_at_all(file, behind_all(rank), block, 100, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
         "write_at_all");
 }
@@ -273,12 +161,12 @@ static void some_and_one(int member) {
     if (who < last && rank == who) write_block(file, offset, bytes, round);
     if (who == last && rank == other) write_block(alone, offset, bytes, round);
     if (who > last && file != MPI_FILE_NULL) {
-      for (int i = 0; i < bytes; ++i) block[i] = value(offset + i, round);
+      fill(block, offset, bytes, round);
       check(MPI_File_write_at_all(file, offset, block, rank == 0 ? bytes : 0, MPI_BYTE, MPI_STATUS_IGNORE) ==
                 MPI_SUCCESS,
             "write_at_all");
     }
-    for (int i = 0; i < bytes; ++i) expected[offset + i] = value(offset + i, round);
+    fill(expected + offset, offset, bytes, round);
     settle_both(alone, file);
     if (strict && rank == other)
       expect_block(alone, offset, bytes, round, "what was just written, read by the one");
@@ -313,7 +201,7 @@ static void many_small(MPI_Comm some) {
     const int calls = small_calls(i);
     for (int call = 0; call < calls; ++call) {
       const long long offset = (long long)(call * of + rank) * SMALL;
-      for (int j = 0; j < SMALL; ++j) block[j] = value(offset + j, i);
+      fill(block, offset, SMALL, i);
       check(MPI_File_write_at_all(file, offset, block, SMALL, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
             "write_at_all");
       settle_among(some, file);
@@ -416,7 +304,7 @@ static void at_once(void) {
   for (int round = 0; round < ROUNDS; ++round) {
     const int bytes = 1 + rand() % LARGEST, offset = rand() % (LENGTH - bytes);
     if (rank == (round % 2 == 0 ? 0 : last)) write_block(file, offset, bytes, round);
-    for (int i = 0; i < bytes; ++i) expected[offset + i] = value(offset + i, round);
+    fill(expected + offset, offset, bytes, round);
     settle(file);
     if (takes_part && strict) expect_bytes(file, 0, expected, LENGTH, "what the other one has written");
     MPI_Barrier(MPI_COMM_WORLD);
@@ -499,7 +387,7 @@ static void appended(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == last && rank != 0) {
     file = opened_for(MPI_COMM_SELF, name_of("end", 0), MPI_MODE_RDWR | MPI_MODE_APPEND);
-    for (int i = 0; i < 10; ++i) block[i] = value(1000 + i, 1);
+    fill(block, 1000, 10, 1);
     check(MPI_File_write(file, block, 10, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
     expect_block(file, 0, 1010, 1, "what is behind the end of the file");
   }
