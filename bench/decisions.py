@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What it costs that pmio decides by itself where bytes go, in a call and at an open: by default, and with the decisions
-made beforehand so that the bytes go the same way. One rank, writes of 1,312 bytes in turn through a view; a job's first
-file, and one behind it in a warm log.
+"""What it costs that pmio decides by itself where bytes go, in a call and at an open: by default, and with what it
+decides made beforehand so that the bytes go the same way. One rank, writes of 1,312 bytes in turn through a view; a
+job's first file, and one behind it in a warm log.
 
   bench/decisions.py --mpi mpich-5.0.2 --repetitions 21 --json results.json
 """
