@@ -7,6 +7,7 @@ across_hosts.c is logged; it is handed on if the hosts cannot reach each other.
   across_hosts.py --mpi openmpi-5.0.11 --fs moosefs
   across_hosts.py --mpi openmpi-5.0.11 --slurm        launched by srun
   across_hosts.py --mpi mpich-5.0.2 --program handed_on_hosts
+  across_hosts.py --mpi mpich-5.0.2 --missing         one rank or host, and then another, runs without pmio
 """
 
 from pmiolab import checks, command_line, hosts, mpi_libraries, places
@@ -14,6 +15,17 @@ from pmiolab import checks, command_line, hosts, mpi_libraries, places
 RANKS = 4
 # The program is told to look whether it is logged. Files of one rank alone are too small to be, if nobody asks for it.
 MUST_BE_LOGGED = {"groups_hosts": ["env", "PMIO_MODE=log"], "handed_on_hosts": []}
+# Name of a run and pattern of the shell: ranks without pmio, of which 0 and 1 are on the first host.
+NOBODY = "none"
+MISSING = {"without-a-rank": "3", "without-a-host": "[23]", "without-the-first": "[01]", "without-none": NOBODY}
+# sh -c OR_WITHOUT sh PATTERN 'PMIO RUN --' PROGRAM ARGUMENT...
+OR_WITHOUT = """\
+pattern=$1 pmio=$2
+shift 2
+eval "case $PMI_RANK$OMPI_COMM_WORLD_RANK in $pattern) pmio=;; esac"
+exec $pmio "$@"
+"""
+SOME_MISSING = "some programs of this job run without pmio"
 
 
 def checksum(bed, host, name):
@@ -28,7 +40,8 @@ def run_job(bed, options, name, where, command, *expected_mode):
     ended = bed.run(*launch, *command, program, f"/mnt/pfs/{name}", *expected_mode)
     # Open MPI 4's launcher says more, and pmio does when it hands on.
     expected = f"{len(where)} hosts"
-    if ended.code == 0 and expected in ended.output.splitlines():
+    told = SOME_MISSING in ended.output
+    if ended.code == 0 and expected in ended.output.splitlines() and told == (MISSING.get(name, NOBODY) != NOBODY):
         return ""
     return f"{name}: {ended.how}, expected '{expected}'\n{ended.output}"
 
@@ -37,7 +50,11 @@ def compare(bed, options):
     pmio = [places.pmio(options.build), "run", "--"]
     both = ["c1", "c2"]
     jobs = [("one-host", ["c1"], []), ("plain", both, [])]
-    if options.program == "across_hosts":
+    if options.missing:
+        run = f"env PMIO_KEEP_CLOSED=off {pmio[0]} run --stats --"
+        jobs += [(name, both, ["sh", "-c", OR_WITHOUT, "sh", missing, run], *(["log"] if missing == NOBODY else []))
+                 for name, missing in MISSING.items()]  # fmt: skip
+    elif options.program == "across_hosts":
         # A file that rests in the logs is logged again when it is opened for reading: rested_hosts is about that.
         jobs += [("pmio", both, ["env", "PMIO_KEEP_CLOSED=off", *pmio], "log"),
                  ("unreachable", both, ["env", "PMIO_INTERFACE=lo", *pmio], "off")]  # fmt: skip
@@ -61,6 +78,7 @@ def main():
     parser = command_line.parser(__doc__)
     parser.add_argument("--fs", default="moosefs", help="file system of the testbed")
     parser.add_argument("--program", default="across_hosts", help="of tests/mpi")
+    parser.add_argument("--missing", action="store_true", help="some ranks run without pmio")
     parser.add_argument("--slurm", action="store_true", help="launch by Slurm")
     options = parser.parse_args()
     options.mpi = mpi_libraries.choose(options.build, options.mpi)

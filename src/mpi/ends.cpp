@@ -87,7 +87,10 @@ void program_ends_in_order() {
 }
 
 // Runs after the program's own handlers of exit, which may still write and close files.
-__attribute__((destructor)) void at_exit() { program_ends_in_order(); }
+__attribute__((destructor)) void at_exit() {
+  program_ends_in_order();
+  if (const Job* job = job_to_end()) job->await_others_end();
+}
 
 constinit Next<decltype(MPI_Abort)> next_abort("PMPI_Abort");
 

@@ -22,6 +22,7 @@
 #include "mpi/ends.h"
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
+#include "mpi/roll.h"
 #include "mpi/straight_engine.h"
 #include "mpi/summary.h"
 #include "preload/names.h"
@@ -115,8 +116,9 @@ Process& Process::instance() {
 void Process::start() {
   start_realtime_ns_ = realtime_ns();
   start_ns_ = monotonic_ns();
-  const pmio_roll roll = pmio_roll_call();
-  if (!bind_mpi_library()) {
+  const bool bound = bind_mpi_library();
+  const pmio_roll roll = call_roll(bound);
+  if (!bound) {
     if (pmio_is_first_rank() == 0) return;
     complain_once(
         "this library is for another MPI than the program's, or that lacks functions that pmio needs; the "

@@ -17,7 +17,9 @@
 namespace pmio {
 
 constexpr uint64_t kEndPatienceNs = 5'000'000'000;  // without progress
+constexpr uint64_t kTogetherNs = 100'000'000;       // for other ranks' ends
 constexpr timespec kPoll{0, 1'000'000};
+constexpr timespec kShortPoll{0, 50'000};
 constexpr int kMostTries = 100;  // for a lock that another thread of the program holds
 
 static std::string advice(const std::string& log_directory) {
@@ -66,6 +68,16 @@ void Ending::await(bool may_start_thread) {
     }
     if (now - since > kEndPatienceNs) return say_stuck();
   }
+}
+
+// The last one to end removes the directory.
+void Ending::await_others() const {
+  if (job_.member->ranks_of_node().size() < 2 || state_.load(std::memory_order_acquire) != State::served)
+    return;
+  const uint64_t since = monotonic_ns();
+  while (!job_.member->log_is_kept() && access(job_.member->directory().c_str(), F_OK) == 0 &&
+         monotonic_ns() - since < kTogetherNs)
+    nanosleep(&kShortPoll, nullptr);
 }
 
 // Of all ranks of the job on this node. The mark keeps the log, too.

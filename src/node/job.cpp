@@ -77,6 +77,7 @@ Result<std::unique_ptr<Job>> Job::join(const JobOptions& options) {
 
 void Job::end() { impl_->ending.await(true); }
 void Job::end_in_handler() { impl_->ending.await(false); }
+void Job::await_others_end() const { impl_->ending.await_others(); }
 void Job::go_on() { impl_->member->go_on(); }
 
 void Job::stop_background() {

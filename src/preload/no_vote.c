@@ -12,9 +12,9 @@
 #include "preload/roll_call.h"
 #include "preload/vote.h"
 
-/* MPI_Allreduce and its handles, as this family passes them. */
-static pmio_function allreduce;
-static pmio_word integer, least, world;
+/* Functions of the library, and its handles as this family passes them. */
+static pmio_function allreduce, publish, look_up, get_errhandler, set_errhandler;
+static pmio_word integer, least, world, self, returned, no_info;
 
 static pthread_mutex_t voting = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_voted = PTHREAD_COND_INITIALIZER;
@@ -43,8 +43,32 @@ static int start_telling(pthread_t* thread) {
   return code == 0;
 }
 
+static int put(const char* name, const char* value) {
+  return (int)publish((pmio_word)name, no_info, (pmio_word)value, 0, 0, 0) == 0;
+}
+
+static int get(const char* name, char* value) {
+  return (int)look_up((pmio_word)name, no_info, (pmio_word)value, 0, 0, 0) == 0;
+}
+
+/* With errors of names returned: by default they end the job. They go to either communicator's handler. */
+static enum pmio_roll call_roll(void) {
+  static const struct pmio_board board = {&put, &get};
+  if (publish == NULL || look_up == NULL || get_errhandler == NULL || set_errhandler == NULL)
+    return pmio_roll_call(NULL);
+  const pmio_word comms[] = {world, self};
+  pmio_word before[] = {0, 0}; /* as wide as any family's */
+  for (int i = 0; i < 2; ++i) {
+    get_errhandler(comms[i], (pmio_word)&before[i], 0, 0, 0, 0);
+    set_errhandler(comms[i], returned, 0, 0, 0, 0);
+  }
+  const enum pmio_roll roll = pmio_roll_call(&board);
+  for (int i = 0; i < 2; ++i) set_errhandler(comms[i], before[i], 0, 0, 0, 0);
+  return roll;
+}
+
 static void vote(void) {
-  const enum pmio_roll roll = pmio_roll_call();
+  const enum pmio_roll roll = call_roll();
   if (roll == PMIO_ROLL_SOME_MISSING || roll == PMIO_ROLL_TO_SAY) return;
   const int no[PMIO_VOTES] = {0};
   int all[PMIO_VOTES];
@@ -92,17 +116,27 @@ static const struct Voting {
 /* The handles are those of MPICH's ABI, of MPI 4.2's, and Open MPI's, which are the addresses of objects. */
 static int know_handles(const char* family, void* (*find)(const char*)) {
   allreduce = (pmio_function)find("PMPI_Allreduce");
+  publish = (pmio_function)find("PMPI_Publish_name");
+  look_up = (pmio_function)find("PMPI_Lookup_name");
+  get_errhandler = (pmio_function)find("PMPI_Comm_get_errhandler");
+  set_errhandler = (pmio_function)find("PMPI_Comm_set_errhandler");
   if (family == NULL || allreduce == NULL) return 0;
   if (strcmp(family, "openmpi") == 0) {
     integer = (pmio_word)find("ompi_mpi_int");
     least = (pmio_word)find("ompi_mpi_op_min");
     world = (pmio_word)find("ompi_mpi_comm_world");
-    return integer != 0 && least != 0 && world != 0;
+    self = (pmio_word)find("ompi_mpi_comm_self");
+    returned = (pmio_word)find("ompi_mpi_errors_return");
+    no_info = (pmio_word)find("ompi_mpi_info_null");
+    return integer != 0 && least != 0 && world != 0 && self != 0 && returned != 0 && no_info != 0;
   }
   const int standard = strcmp(family, "abi") == 0;
   integer = standard ? 0x209 : 0x4c000405;
   least = standard ? 0x22 : 0x58000002;
   world = standard ? 0x101 : 0x44000000;
+  self = standard ? 0x102 : 0x44000001;
+  returned = standard ? 0x143 : 0x54000001;
+  no_info = standard ? 0x130 : 0x1c000000;
   return 1;
 }
 

@@ -6,56 +6,108 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { kClosed = 1 << 30 }; /* beside the number of processes */
+#include "preload/roll_nodes.h"
 
-static long expected;       /* processes of the job, all on this node; 0: that is not known */
-static char name[NAME_MAX]; /* of the shared memory */
-static _Atomic int* count;  /* NULL: there is none */
+enum {
+  kClosed = 1 << 30,    /* beside the number of processes */
+  kCollectingMs = 5000, /* of roll_nodes.h. MPI_Init ends in all processes at about the same time */
+  kPatienceMs = 10000,  /* longer, so that mostly rank 0's leader decides */
+  kLongestJob = 100,
+  kLongestCommand = 4096
+};
+
+/* In the memory that the processes of a node share. */
+struct Count {
+  _Atomic int present;
+  _Atomic int verdict; /* of the leader, over all nodes: a pmio_roll and 1; 0: not yet */
+  int ranks[];         /* as many as are expected here, in the order of their counting */
+};
+
+static struct Own {
+  long rank, ranks, here; /* of the processes of the job, those on this node; here 0: that is not known */
+  char job[kLongestJob];  /* what no other job of this launcher is called */
+  char memory[NAME_MAX];  /* the shared memory's name */
+  struct Count* count;    /* NULL: there is none */
+} own;
 
 static long number_of(const char* variable) {
   const char* const text = getenv(variable);
   return text == NULL ? 0 : strtol(text, NULL, 10);
 }
 
-/* PMIx names a job, and Hydra's process manager holds the other end of a socket that all its processes
- * inherit. */
-static int name_by_pmix(void) {
-  const char* const job = getenv("PMIX_NAMESPACE");
-  if (job == NULL) return 0;
-  const int length = snprintf(name, sizeof name, "/pmio-roll-%u-%s", (unsigned)geteuid(), job);
-  for (char* letter = name + 1; *letter != '\0'; ++letter) {
-    if (*letter == '/') *letter = '-';
+/* Adds to the job's name what a launcher would take in a name, of a long text its end. */
+static void add_to_job(const char* text) {
+  const size_t used = strlen(own.job), length = strlen(text), room = sizeof own.job / 2 - 1;
+  if (used + room >= sizeof own.job) return;
+  snprintf(own.job + used, sizeof own.job - used, "%s%s", used == 0 ? "" : "-",
+           length > room - 1 ? text + length - (room - 1) : text);
+  for (char* letter = own.job + used; *letter != '\0'; ++letter) {
+    if (strchr("/: =@", *letter) != NULL) *letter = '-';
   }
-  return length < (int)sizeof name;
 }
 
+/* PMIx names a job. */
+static int name_by_pmix(void) {
+  const char* const space = getenv("PMIX_NAMESPACE");
+  if (space == NULL) return 0;
+  add_to_job(space);
+  return snprintf(own.memory, sizeof own.memory, "/pmio-roll-%u-%s", (unsigned)geteuid(), own.job) <
+         (int)sizeof own.memory;
+}
+
+/* The words of a process's command, each with its 0, and one more 0 behind them. */
+static void read_command(long process, char command[kLongestCommand + 2]) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/cmdline", process);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file < 0 ? 0 : read(file, command, kLongestCommand);
+  if (file >= 0) close(file);
+  memset(command + (length > 0 ? length : 0), 0, 2);
+}
+
+/* Hydra's process manager of this node holds the other end of a socket that all its processes inherit. Its
+ * command names the launcher's port, which is this job's alone for its time, and its group of processes.
+ * Intel MPI's does not, but has that group in a variable, and each launcher answers only its own job. */
 static int name_by_hydra(void) {
   const char* const text = getenv("PMI_FD");
+  const char* const group = getenv("HYDRA_BSTRAP_PGID");
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (text == NULL || getsockopt((int)strtol(text, NULL, 10), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return 0;
-  snprintf(name, sizeof name, "/pmio-roll-%u-hydra-%ld", (unsigned)geteuid(), (long)peer.pid);
+  snprintf(own.memory, sizeof own.memory, "/pmio-roll-%u-hydra-%ld", (unsigned)geteuid(), (long)peer.pid);
+  char command[kLongestCommand + 2];
+  read_command(peer.pid, command);
+  for (const char* word = command; *word != '\0'; word += strlen(word) + 1) {
+    if (strcmp(word, "--control-port") == 0 || strcmp(word, "--pgid") == 0)
+      add_to_job(word + strlen(word) + 1);
+  }
+  if (own.job[0] == '\0') add_to_job(group == NULL ? "hydra" : group);
   return peer.pid > 0;
 }
 
-static long know_job(void) {
+static void know_job(void) {
   static const struct Launcher {
-    const char *ranks, *here;
+    const char *rank, *ranks, *here;
     int (*name_it)(void);
-  } known[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", &name_by_pmix},
-               {"PMI_SIZE", "MPI_LOCALNRANKS", &name_by_hydra}};
+  } known[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", &name_by_pmix},
+               {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", &name_by_hydra}};
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
-    const long ranks = number_of(known[i].ranks);
-    if (ranks > 1 && ranks < kClosed && ranks == number_of(known[i].here) && known[i].name_it()) return ranks;
+    own.rank = number_of(known[i].rank);
+    own.ranks = number_of(known[i].ranks);
+    own.here = number_of(known[i].here);
+    if (own.ranks > 1 && own.ranks < kClosed && own.here > 0 && own.here <= own.ranks && known[i].name_it())
+      return;
   }
-  return 0;
+  own.here = 0;
 }
 
 static int is_ours(int file) {
@@ -63,40 +115,78 @@ static int is_ours(int file) {
   return fstat(file, &facts) == 0 && facts.st_uid == geteuid();
 }
 
-static _Atomic int* map_count(void) {
+static struct Count* map_count(void) {
+  const off_t bytes = (off_t)(sizeof *own.count + (size_t)own.here * sizeof *own.count->ranks);
   struct rlimit most;
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof *count) return NULL; /* a signal, else */
-  const int file = shm_open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < (rlim_t)bytes) return NULL; /* a signal, else */
+  const int file = shm_open(own.memory, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return NULL;
   /* Reserved, or the first touch of a full file system would be fatal. */
-  void* const memory = is_ours(file) && posix_fallocate(file, 0, sizeof *count) == 0
-                           ? mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+  void* const memory = is_ours(file) && posix_fallocate(file, 0, bytes) == 0
+                           ? mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
                            : MAP_FAILED;
   close(file);
   return memory == MAP_FAILED ? NULL : memory;
 }
 
 void pmio_roll_count(void) {
-  expected = know_job();
-  count = expected == 0 ? NULL : map_count();
-  if (count != NULL) atomic_fetch_add(count, 1);
+  know_job();
+  own.count = own.here == 0 ? NULL : map_count();
+  if (own.count == NULL) return;
+  const int before = atomic_fetch_add(&own.count->present, 1);
+  if (before < own.here) own.count->ranks[before] = (int)own.rank;
 }
 
 /* Closes a count that is not full. */
 static enum pmio_roll close_count(void) {
-  int present = atomic_load(count);
-  while (present < expected) {
-    if (atomic_compare_exchange_weak(count, &present, present | kClosed)) return PMIO_ROLL_TO_SAY;
+  int present = atomic_load(&own.count->present);
+  while (present < own.here) {
+    if (atomic_compare_exchange_weak(&own.count->present, &present, present | kClosed))
+      return PMIO_ROLL_TO_SAY;
   }
   return (present & kClosed) != 0 ? PMIO_ROLL_SOME_MISSING : PMIO_ROLL_ALL;
 }
 
-enum pmio_roll pmio_roll_call(void) {
-  if (expected == 0) return PMIO_ROLL_UNKNOWN;
-  if (count == NULL) return PMIO_ROLL_SOME_MISSING;
-  const enum pmio_roll roll = close_count();
-  shm_unlink(name);
-  munmap((void*)count, sizeof *count);
-  count = NULL;
+static int compare(const void* left, const void* right) {
+  const int a = *(const int*)left, b = *(const int*)right;
+  return (a > b) - (a < b);
+}
+
+/* By the leader of a node that is complete. */
+static enum pmio_roll ask_other_nodes(const struct pmio_board* board, int* here) {
+  qsort(here, (size_t)own.here, sizeof *here, &compare);
+  const struct pmio_node_roll node = {own.job,        here,          (int)own.here,
+                                      (int)own.ranks, kCollectingMs, kPatienceMs};
+  return board == NULL ? PMIO_ROLL_SOME_MISSING : pmio_roll_nodes(board, &node);
+}
+
+/* The leader finds out. The others may be many, and sleep meanwhile. */
+static enum pmio_roll roll_of_all_nodes(const struct pmio_board* board) {
+  long leader = own.rank;
+  for (long i = 0; i < own.here; ++i) leader = own.count->ranks[i] < leader ? own.count->ranks[i] : leader;
+  if (own.rank == leader) {
+    int* const here = malloc((size_t)own.here * sizeof *here);
+    if (here != NULL) memcpy(here, own.count->ranks, (size_t)own.here * sizeof *here);
+    const enum pmio_roll roll = here == NULL ? PMIO_ROLL_SOME_MISSING : ask_other_nodes(board, here);
+    free(here);
+    atomic_store(&own.count->verdict, 1 + (int)roll);
+    return roll;
+  }
+  const struct timespec pause = {0, 200000};
+  int verdict = 0;
+  while ((verdict = atomic_load(&own.count->verdict)) == 0) nanosleep(&pause, NULL);
+  return verdict - 1 == PMIO_ROLL_TO_SAY ? PMIO_ROLL_SOME_MISSING : (enum pmio_roll)(verdict - 1);
+}
+
+enum pmio_roll pmio_roll_call(const struct pmio_board* board) {
+  if (own.here == 0) return PMIO_ROLL_UNKNOWN;
+  if (own.count == NULL) return PMIO_ROLL_SOME_MISSING;
+  enum pmio_roll roll = close_count();
+  shm_unlink(own.memory);
+  if (own.here < own.ranks && roll == PMIO_ROLL_TO_SAY && board != NULL)
+    pmio_roll_tell_missing(board, own.job);
+  if (own.here < own.ranks && roll == PMIO_ROLL_ALL) roll = roll_of_all_nodes(board);
+  munmap(own.count, sizeof *own.count + (size_t)own.here * sizeof *own.count->ranks);
+  own.count = NULL;
   return roll;
 }

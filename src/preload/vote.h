@@ -2,7 +2,7 @@
  *
  * The ranks' words are reduced to the least of each (MPI_Allreduce, MPI_INT, MPI_MIN, MPI_COMM_WORLD), so
  * that all know the same. A rank that no runtime library takes over says no for all, as the others would wait
- * for it. Only a program without libpmio.so has no vote, or with PMIO_MODE=absent. Where the roll call finds
+ * for it. Only a program without libpmio.so has no vote, or with PMIO_MODE=absent. If the roll call finds
  * out that there is one (roll_call.h), nobody votes. Plain C, for the runtime libraries too. */
 #ifndef PMIO_PRELOAD_VOTE_H
 #define PMIO_PRELOAD_VOTE_H

@@ -28,6 +28,7 @@ foreach(tag IN LISTS tags)
     pmio_add_mpi_program(${program} ${tag} Threads::Threads)
   endforeach()
   pmio_add_covered_testbed_test(across_hosts ${tag} 300 across_hosts.py)
+  pmio_add_covered_testbed_test(missing_hosts ${tag} 300 across_hosts.py --missing)
   # With Slurm, where it is installed (testbed/setup-slurm).
   pmio_add_covered_testbed_test(slurm ${tag} 300 across_hosts.py --slurm)
 endforeach()

@@ -2,6 +2,9 @@
 // says.
 #include <sys/wait.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/clock.h"
 #include "base/forked.h"
 #include "recover/recover.h"
@@ -46,6 +49,28 @@ TEST_P(Ending, BringsInWhatAllRanksHaveLogged) {
   EXPECT_EQ(jobs_in(scratch.log_), 1u);
   ranks[1].job->end();
   EXPECT_EQ(jobs_in(scratch.log_), 0u);
+}
+
+// Who comes first waits for the others, for a little while. The last one waits for nobody.
+TEST_P(Ending, AllLeaveTogether) {
+  constexpr uint64_t kALittleWhileNs = 100'000'000;
+  auto ranks = open_all(scratch, path, 2, kCapacity, GetParam());
+  for (const Rank& rank : ranks) append(*rank.file, 0, "aaaa");
+  ranks[0].job->end();
+  uint64_t begin = monotonic_ns();
+  ranks[0].job->await_others_end();
+  EXPECT_GE(monotonic_ns() - begin, kALittleWhileNs);
+  std::atomic<bool> last_ends{false};
+  std::thread last([&] {
+    last_ends = true;
+    ranks[1].job->end();
+  });
+  while (!last_ends) std::this_thread::yield();
+  begin = monotonic_ns();
+  ranks[0].job->await_others_end();
+  EXPECT_TRUE(jobs_in(scratch.log_) == 0 || monotonic_ns() - begin >= kALittleWhileNs);
+  last.join();
+  ranks[1].job->await_others_end();
 }
 
 // By a destructor that comes later, or where it did not end after all.
