@@ -4,6 +4,7 @@ import devices
 import posix_io
 from pmiolab import contestants, mpi_jobs, mpi_libraries, places
 
+from . import io_nodes
 from .workload import (
     BLOCK_BYTES,
     BLOCK_CALLS,
@@ -13,8 +14,10 @@ from .workload import (
     IOR_BYTES,
     MPI,
     POSIX,
+    SERVER_CALLS,
     STRIPE,
     STRIPE_CALLS,
+    STRIPED_CALLS,
     TRANSFER,
     VARIABLES,
     WAYS,
@@ -28,6 +31,7 @@ class Measuring:
     def calls(self, cell):
         """Of each rank."""
         wanted = {"checkpoint": VARIABLES, "clients": CLIENT_CALLS, "stripes": STRIPE_CALLS,
+                  "servers": SERVER_CALLS, "striped": STRIPED_CALLS,
                   "methods": IOR_BYTES // TRANSFER // cell["tasks"],
                   "blocks": min(BLOCK_CALLS[cell["cache"]], BLOCK_BYTES // cell["block"])}  # fmt: skip
         return max(2, round(wanted[cell["question"]] * self.options.scale))
@@ -41,6 +45,11 @@ class Measuring:
     def measure(self, cell):
         """Not repeated if others use the machine: the kernel's threads, who do the device's work, count as others."""
         profile = devices.PROFILES[DEVICES[cell["device"]]]
+        if "servers" in cell:
+            with io_nodes.started(profile, cell["servers"], self.options.work) as bed:
+                words = [*self.words(cell, io_nodes.TARGET), "--bytes", self.calls(cell) * cell["block"]]
+                words += ["--segmented"] if cell["question"] == "servers" else []
+                return io_nodes.measure(bed, self.options, cell, words)
         with devices.mounted(profile, DEVICE_MIB, self.options.work) as device:
             if cell["question"] == "device":
                 return devices.checked(device)
@@ -56,10 +65,13 @@ class Measuring:
                 return {"seconds": seconds, "bytes": amount * cell["tasks"]}
             return self.by_mpi(cell, amount, device / "target")
 
+    def words(self, cell, target):
+        program = places.benchmark(self.options.build, "mpiio", mpi_libraries.choose(self.options.build, MPI))
+        return [program, "--file", target, "--block", self.block(cell), *WAYS[cell["way"]]]
+
     def by_mpi(self, cell, amount, target):
         mpi = mpi_libraries.choose(self.options.build, MPI)
-        words = [places.benchmark(self.options.build, "mpiio", mpi), "--file", target, "--block", self.block(cell)]
-        words += ["--bytes", amount, *WAYS[cell["way"]]]
+        words = [*self.words(cell, target), "--bytes", amount]
         words += ["--hint", f"striping_unit={STRIPE}"] if cell["question"] == "stripes" else []
         with places.temporary("study", "/dev/shm") as logs:
             more = {"settings": {"PMIO_DIR": logs}, "preload": [mpi.runtime]} if cell["pmio"] else {}

@@ -5,7 +5,7 @@ from statistics import median
 
 import compare
 
-from .workload import BLOCKS, RANKS
+from .workload import BLOCKS, RANKS, SERVER_TASKS, SERVERS
 
 
 class Results:
@@ -25,6 +25,10 @@ class Results:
     def raw(self, device, key):
         """MB/s or operations per second by fio."""
         return median(self.rows.values(key, question="device", device=device))
+
+    def by_servers(self, device):
+        """Medians."""
+        return [self.rate("servers", device, SERVER_TASKS, servers=servers) for servers in SERVERS]
 
     def by_block(self, device, cache="through"):
         """Medians, told, and between which sizes they fall significantly."""

@@ -8,7 +8,7 @@ import shown
 from pmiolab import figures
 from pmiolab.places import KIB
 
-from .workload import BLOCK_CALLS, BLOCKS, DEVICES, POSIX, RANKS, TASKS, WAYS
+from .workload import BLOCK_CALLS, BLOCKS, DEVICES, POSIX, RANKS, SERVER_TASKS, SERVERS, TASKS, WAYS
 
 
 def table(results):
@@ -31,11 +31,20 @@ def table(results):
         if any(sets):
             cached = ", left in the page cache" if cache == "back" else ""
             lines.append(shown.line(f"{device}{cached}{' with pmio' * pmio}", *map(shown.median_of, sets)))
+    lines += ["", f"MB/s of {SERVER_TASKS} tasks by number of I/O nodes:", ""]
+    lines += shown.head("", *(f"{device}, {servers}" for device in DEVICES for servers in SERVERS))
+    for (question, way), pmio in itertools.product((("servers", "individual"), ("striped", "individual"),
+                                                    ("striped", "collective")), (False, True)):  # fmt: skip
+        sets = [results.rates(question, device, SERVER_TASKS, way, pmio=pmio, servers=servers)
+                for device in DEVICES for servers in SERVERS]  # fmt: skip
+        if any(sets):
+            kind = "segments" if question == "servers" else "64 KiB in turn"
+            lines.append(shown.line(f"{kind}, {way}{' with pmio' * pmio}", *map(shown.median_of, sets)))
     return lines
 
 
 def draw(results, pyplot):
-    figure, panels = pyplot.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
+    figure, panels = pyplot.subplots(2, 4, figsize=(17, 7.5), layout="constrained")
     of_device = dict(zip(DEVICES, ("tab:blue", "tab:red")))
 
     def line(axes, places_of, sets, label, color, pmio, marker="o"):
@@ -59,7 +68,7 @@ def draw(results, pyplot):
             line(axes, range(len(TASKS)), sets, device, of_device[device], pmio)
     finish(panels[0, 0], "As figure 2: checkpoints", TASKS, "tasks")
     finish(panels[1, 1], "As figure 6: clients", TASKS, "clients")
-    for axes, device in zip(panels[0, 1:], DEVICES):
+    for axes, device in zip(panels[0, 1:3], DEVICES):
         for number, way in enumerate((POSIX, *WAYS)):
             for pmio in (False, True):
                 sets = [results.rates("methods", device, tasks, way, pmio=pmio) for tasks in TASKS]
@@ -71,15 +80,23 @@ def draw(results, pyplot):
         name = device if cache == "through" else f"{device}, page cache"
         line(panels[1, 0], range(len(BLOCKS)), sets, name, color, pmio)
     finish(panels[1, 0], f"As figure 5: block sizes, {RANKS} ranks", [f"{block // KIB}" for block in BLOCKS], "KiB")
-    draw_stripes(results, panels[1, 2], of_device)
-    finish(panels[1, 2], f"As figure 8: methods, blocks in turn, {RANKS} ranks", list(WAYS), "")
+    for device, pmio in itertools.product(DEVICES, (False, True)):
+        sets = [results.rates("servers", device, SERVER_TASKS, servers=servers, pmio=pmio) for servers in SERVERS]
+        line(panels[0, 3], range(len(SERVERS)), sets, device, of_device[device], pmio)
+    finish(panels[0, 3], f"As figure 7: I/O nodes, {SERVER_TASKS} ranks", SERVERS, "I/O nodes")
+    ways = ("individual", "collective")
+    draw_stripes(results, panels[1, 3], of_device, "striped", SERVER_TASKS, ways)
+    finish(panels[1, 3], f"As figure 8: {SERVERS[-1]} I/O nodes, {SERVER_TASKS} ranks", ways, "")
+    panels[1, 3].set_ylim(top=panels[1, 3].get_ylim()[1] * 3)
+    draw_stripes(results, panels[1, 2], of_device, "stripes", RANKS, WAYS)
+    finish(panels[1, 2], f"Methods, blocks in turn, one device, {RANKS} ranks", list(WAYS), "")
     panels[1, 2].set_ylim(top=panels[1, 2].get_ylim()[1] * 3)  # room for the legend
     return figure
 
 
-def draw_stripes(results, axes, of_device):
+def draw_stripes(results, axes, of_device, question, tasks, ways):
     for number, (device, pmio) in enumerate(itertools.product(DEVICES, (False, True))):
-        sets = [results.rates("stripes", device, way=way, pmio=pmio) for way in WAYS]
+        sets = [results.rates(question, device, tasks, way, pmio=pmio) for way in ways]
         places_of = [place + (number - 1.5) * 0.2 for place, values in enumerate(sets) if values]
         axes.bar(places_of, [median(values) for values in sets if values], 0.2, edgecolor=of_device[device],
                  color="white" if pmio else of_device[device], label=device + " with pmio" * pmio)  # fmt: skip

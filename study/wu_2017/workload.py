@@ -15,6 +15,9 @@ BLOCKS = (8 * KIB, 32 * KIB, 128 * KIB, 512 * KIB, 2 * MIB, 8 * MIB)
 BLOCK_BYTES, BLOCK_CALLS = 32 * MIB, {"through": 128, "back": 4096}  # of a rank: whichever is less
 CLIENT_BLOCK, CLIENT_CALLS = 256 * KIB, 64
 STRIPE, STRIPE_CALLS = 64 * KIB, 256  # PVFS2's default stripe
+SERVERS = (1, 2, 3)  # I/O nodes, of a test-bed with MooseFS
+SERVER_TASKS, SERVER_CALLS = 3, 256  # a rank's bytes fill a chunk of MooseFS, which is on one I/O node
+STRIPED_CALLS = 128
 POSIX = "POSIX"
 WAYS = {
     "individual": ["--independent"],
@@ -43,4 +46,9 @@ def cells():
         *some("blocks", of=("Optane",), cache=("back",), block=BLOCKS),
         *some("clients", tasks=TASKS, block=(CLIENT_BLOCK,)),
         *some("stripes", way=WAYS, block=(STRIPE,)),
-    ]
+        *(cell | {"servers": servers} for servers in SERVERS
+          for cell in some("servers", tasks=(SERVER_TASKS,), block=(CLIENT_BLOCK,),
+                           pmio=(False, True) if servers == SERVERS[-1] else (False,))),
+        *(cell | {"servers": SERVERS[-1]}
+          for cell in some("striped", tasks=(SERVER_TASKS,), way=("individual", "collective"), block=(STRIPE,))),
+    ]  # fmt: skip
