@@ -20,7 +20,7 @@ void* require_mpi_symbol(const char* name);
   X(Errhandler_free) X(Exscan) X(File_call_errhandler) X(File_get_errhandler) X(File_set_errhandler) X(Gather) \
   X(Gatherv) X(Get_count) X(Get_library_version) X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_incl) X(Group_size) X(Group_translate_ranks) \
   X(Info_create) X(Info_dup) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) \
-  X(Info_get_valuelen) X(Info_set) X(Iprobe) X(Irecv) X(Isend) X(Lookup_name) X(Pack) X(Pack_size) X(Publish_name) X(Query_thread) X(Sendrecv) X(Status_set_cancelled) \
+  X(Info_get_valuelen) X(Info_set) X(Iprobe) X(Irecv) X(Isend) X(Pack) X(Pack_size) X(Query_thread) X(Sendrecv) X(Status_set_cancelled) \
   X(Status_set_elements_x) X(Test) X(Type_dup) X(Type_free) X(Type_get_envelope) X(Type_size_x) X(Unpack)
 // clang-format on
 

@@ -19,7 +19,7 @@ namespace pmio {
 constexpr uint64_t kEndPatienceNs = 5'000'000'000;  // without progress
 constexpr uint64_t kTogetherNs = 100'000'000;       // for other ranks' ends
 constexpr timespec kPoll{0, 1'000'000};
-constexpr timespec kShortPoll{0, 50'000};
+constexpr timespec kShortPoll{0, 100'000};
 constexpr int kMostTries = 100;  // for a lock that another thread of the program holds
 
 static std::string advice(const std::string& log_directory) {
@@ -74,9 +74,9 @@ void Ending::await(bool may_start_thread) {
 void Ending::await_others() const {
   if (job_.member->ranks_of_node().size() < 2 || state_.load(std::memory_order_acquire) != State::served)
     return;
+  if (job_.member->log_is_kept()) return;
   const uint64_t since = monotonic_ns();
-  while (!job_.member->log_is_kept() && access(job_.member->directory().c_str(), F_OK) == 0 &&
-         monotonic_ns() - since < kTogetherNs)
+  while (access(job_.member->directory().c_str(), F_OK) == 0 && monotonic_ns() - since < kTogetherNs)
     nanosleep(&kShortPoll, nullptr);
 }
 

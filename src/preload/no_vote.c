@@ -13,7 +13,7 @@
 #include "preload/vote.h"
 
 /* Functions of the library, and its handles as this family passes them. */
-static pmio_function allreduce, publish, look_up, get_errhandler, set_errhandler;
+static pmio_function allreduce, comm_size, publish, look_up, get_errhandler, set_errhandler;
 static pmio_word integer, least, world, self, returned, no_info;
 
 static pthread_mutex_t voting = PTHREAD_MUTEX_INITIALIZER;
@@ -51,19 +51,37 @@ static int get(const char* name, char* value) {
   return (int)look_up((pmio_word)name, no_info, (pmio_word)value, 0, 0, 0) == 0;
 }
 
+static int put_nothing(const char* name, const char* value) {
+  (void)name;
+  (void)value;
+  return 0;
+}
+
+static int get_nothing(const char* name, char* value) {
+  (void)name;
+  (void)value;
+  return 0;
+}
+
 /* With errors of names returned: by default they end the job. They go to either communicator's handler. */
 static enum pmio_roll call_roll(void) {
-  static const struct pmio_board board = {&put, &get};
-  if (publish == NULL || look_up == NULL || get_errhandler == NULL || set_errhandler == NULL)
-    return pmio_roll_call(NULL);
+  static const struct pmio_board board = {&put, &get}, none = {&put_nothing, &get_nothing};
+  int ranks = 0;
+  if (comm_size != NULL) comm_size(world, (pmio_word)&ranks, 0, 0, 0, 0);
+  if (publish == NULL || look_up == NULL || get_errhandler == NULL || set_errhandler == NULL || self == 0 ||
+      returned == 0 || no_info == 0)
+    return pmio_roll_call(&none, ranks);
   const pmio_word comms[] = {world, self};
   pmio_word before[] = {0, 0}; /* as wide as any family's */
+  int is_known[] = {0, 0};
   for (int i = 0; i < 2; ++i) {
-    get_errhandler(comms[i], (pmio_word)&before[i], 0, 0, 0, 0);
-    set_errhandler(comms[i], returned, 0, 0, 0, 0);
+    is_known[i] = (int)get_errhandler(comms[i], (pmio_word)&before[i], 0, 0, 0, 0) == 0;
+    if (is_known[i]) set_errhandler(comms[i], returned, 0, 0, 0, 0);
   }
-  const enum pmio_roll roll = pmio_roll_call(&board);
-  for (int i = 0; i < 2; ++i) set_errhandler(comms[i], before[i], 0, 0, 0, 0);
+  const enum pmio_roll roll = pmio_roll_call(&board, ranks);
+  for (int i = 0; i < 2; ++i) {
+    if (is_known[i]) set_errhandler(comms[i], before[i], 0, 0, 0, 0);
+  }
   return roll;
 }
 
@@ -116,6 +134,7 @@ static const struct Voting {
 /* The handles are those of MPICH's ABI, of MPI 4.2's, and Open MPI's, which are the addresses of objects. */
 static int know_handles(const char* family, void* (*find)(const char*)) {
   allreduce = (pmio_function)find("PMPI_Allreduce");
+  comm_size = (pmio_function)find("PMPI_Comm_size");
   publish = (pmio_function)find("PMPI_Publish_name");
   look_up = (pmio_function)find("PMPI_Lookup_name");
   get_errhandler = (pmio_function)find("PMPI_Comm_get_errhandler");
@@ -128,7 +147,7 @@ static int know_handles(const char* family, void* (*find)(const char*)) {
     self = (pmio_word)find("ompi_mpi_comm_self");
     returned = (pmio_word)find("ompi_mpi_errors_return");
     no_info = (pmio_word)find("ompi_mpi_info_null");
-    return integer != 0 && least != 0 && world != 0 && self != 0 && returned != 0 && no_info != 0;
+    return integer != 0 && least != 0 && world != 0;
   }
   const int standard = strcmp(family, "abi") == 0;
   integer = standard ? 0x209 : 0x4c000405;

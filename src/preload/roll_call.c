@@ -17,7 +17,9 @@
 #include "preload/roll_nodes.h"
 
 enum {
-  kClosed = 1 << 30,    /* beside the number of processes */
+  kClosed = 1 << 30, /* beside the number of processes */
+  kSpoilt = 1 << 29, /* likewise: more than are expected, so that these are not one job's processes */
+  kMostRanks = 1 << 28,
   kCollectingMs = 5000, /* of roll_nodes.h. MPI_Init ends in all processes at about the same time */
   kPatienceMs = 10000,  /* longer, so that mostly rank 0's leader decides */
   kLongestJob = 100,
@@ -33,6 +35,7 @@ struct Count {
 
 static struct Own {
   long rank, ranks, here; /* of the processes of the job, those on this node; here 0: that is not known */
+  long manager;           /* process number of what started it on this node; 0: that is not known */
   char job[kLongestJob];  /* what no other job of this launcher is called */
   char memory[NAME_MAX];  /* the shared memory's name */
   struct Count* count;    /* NULL: there is none */
@@ -57,10 +60,8 @@ static void add_to_job(const char* text) {
 /* PMIx names a job. */
 static int name_by_pmix(void) {
   const char* const space = getenv("PMIX_NAMESPACE");
-  if (space == NULL) return 0;
-  add_to_job(space);
-  return snprintf(own.memory, sizeof own.memory, "/pmio-roll-%u-%s", (unsigned)geteuid(), own.job) <
-         (int)sizeof own.memory;
+  if (space != NULL) add_to_job(space);
+  return space != NULL;
 }
 
 /* The words of a process's command, each with its 0, and one more 0 behind them. */
@@ -74,24 +75,25 @@ static void read_command(long process, char command[kLongestCommand + 2]) {
 }
 
 /* Hydra's process manager of this node holds the other end of a socket that all its processes inherit. Its
- * command names the launcher's port, which is this job's alone for its time, and its group of processes.
- * Intel MPI's does not, but has that group in a variable, and each launcher answers only its own job. */
+ * command names the launcher's port, which is this job's alone for its time. Intel MPI's does not, but has
+ * the group of processes in a variable, and each launcher answers only its own job. In a container the
+ * manager has no number. What MPI_Comm_spawn starts may have the same manager as its parent. */
 static int name_by_hydra(void) {
   const char* const text = getenv("PMI_FD");
   const char* const group = getenv("HYDRA_BSTRAP_PGID");
   struct ucred peer;
   socklen_t size = sizeof peer;
-  if (text == NULL || getsockopt((int)strtol(text, NULL, 10), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+  if (text == NULL || getenv("PMI_SPAWNED") != NULL ||
+      getsockopt((int)strtol(text, NULL, 10), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return 0;
-  snprintf(own.memory, sizeof own.memory, "/pmio-roll-%u-hydra-%ld", (unsigned)geteuid(), (long)peer.pid);
   char command[kLongestCommand + 2];
   read_command(peer.pid, command);
   for (const char* word = command; *word != '\0'; word += strlen(word) + 1) {
-    if (strcmp(word, "--control-port") == 0 || strcmp(word, "--pgid") == 0)
-      add_to_job(word + strlen(word) + 1);
+    if (strcmp(word, "--control-port") == 0) add_to_job(word + strlen(word) + 1);
   }
   if (own.job[0] == '\0') add_to_job(group == NULL ? "hydra" : group);
-  return peer.pid > 0;
+  own.manager = peer.pid;
+  return 1;
 }
 
 static void know_job(void) {
@@ -104,7 +106,8 @@ static void know_job(void) {
     own.rank = number_of(known[i].rank);
     own.ranks = number_of(known[i].ranks);
     own.here = number_of(known[i].here);
-    if (own.ranks > 1 && own.ranks < kClosed && own.here > 0 && own.here <= own.ranks && known[i].name_it())
+    if (own.ranks > 1 && own.ranks < kMostRanks && own.here > 0 && own.here <= own.ranks &&
+        known[i].name_it())
       return;
   }
   own.here = 0;
@@ -131,10 +134,15 @@ static struct Count* map_count(void) {
 
 void pmio_roll_count(void) {
   know_job();
-  own.count = own.here == 0 ? NULL : map_count();
+  if (own.here == 0) return;
+  snprintf(own.memory, sizeof own.memory, "/pmio-roll-%u-%ld-%s", (unsigned)geteuid(), own.manager, own.job);
+  own.count = map_count();
   if (own.count == NULL) return;
-  const int before = atomic_fetch_add(&own.count->present, 1);
-  if (before < own.here) own.count->ranks[before] = (int)own.rank;
+  const int before = atomic_fetch_add(&own.count->present, 1) & ~(kClosed | kSpoilt);
+  if (before < own.here)
+    own.count->ranks[before] = (int)own.rank;
+  else
+    atomic_fetch_or(&own.count->present, kSpoilt);
 }
 
 /* Closes a count that is not full. */
@@ -144,7 +152,7 @@ static enum pmio_roll close_count(void) {
     if (atomic_compare_exchange_weak(&own.count->present, &present, present | kClosed))
       return PMIO_ROLL_TO_SAY;
   }
-  return (present & kClosed) != 0 ? PMIO_ROLL_SOME_MISSING : PMIO_ROLL_ALL;
+  return present > own.here ? PMIO_ROLL_SOME_MISSING : PMIO_ROLL_ALL;
 }
 
 static int compare(const void* left, const void* right) {
@@ -152,12 +160,22 @@ static int compare(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-/* By the leader of a node that is complete. */
-static enum pmio_roll ask_other_nodes(const struct pmio_board* board, int* here) {
-  qsort(here, (size_t)own.here, sizeof *here, &compare);
-  const struct pmio_node_roll node = {own.job,        here,          (int)own.here,
-                                      (int)own.ranks, kCollectingMs, kPatienceMs};
-  return board == NULL ? PMIO_ROLL_SOME_MISSING : pmio_roll_nodes(board, &node);
+/* With the ranks that have counted themselves. By one process of the node. */
+static enum pmio_roll ask_other_nodes(const struct pmio_board* board, int present) {
+  if (board == NULL) return PMIO_ROLL_SOME_MISSING;
+  int* const here = malloc((size_t)present * sizeof *here);
+  if (here == NULL) return PMIO_ROLL_SOME_MISSING;
+  memcpy(here, own.count->ranks, (size_t)present * sizeof *here);
+  qsort(here, (size_t)present, sizeof *here, &compare);
+  const struct pmio_node_roll node = {own.job, here, present, (int)own.ranks,
+                                      own.rank == 0 ? kCollectingMs : kPatienceMs};
+  enum pmio_roll roll = PMIO_ROLL_TO_SAY;
+  if (present == own.here)
+    roll = pmio_roll_nodes(board, &node);
+  else
+    pmio_roll_incomplete(board, &node);
+  free(here);
+  return roll;
 }
 
 /* The leader finds out. The others may be many, and sleep meanwhile. */
@@ -165,10 +183,7 @@ static enum pmio_roll roll_of_all_nodes(const struct pmio_board* board) {
   long leader = own.rank;
   for (long i = 0; i < own.here; ++i) leader = own.count->ranks[i] < leader ? own.count->ranks[i] : leader;
   if (own.rank == leader) {
-    int* const here = malloc((size_t)own.here * sizeof *here);
-    if (here != NULL) memcpy(here, own.count->ranks, (size_t)own.here * sizeof *here);
-    const enum pmio_roll roll = here == NULL ? PMIO_ROLL_SOME_MISSING : ask_other_nodes(board, here);
-    free(here);
+    const enum pmio_roll roll = ask_other_nodes(board, (int)own.here);
     atomic_store(&own.count->verdict, 1 + (int)roll);
     return roll;
   }
@@ -178,14 +193,28 @@ static enum pmio_roll roll_of_all_nodes(const struct pmio_board* board) {
   return verdict - 1 == PMIO_ROLL_TO_SAY ? PMIO_ROLL_SOME_MISSING : (enum pmio_roll)(verdict - 1);
 }
 
-enum pmio_roll pmio_roll_call(const struct pmio_board* board) {
+static enum pmio_roll call_counted(const struct pmio_board* board) {
+  const enum pmio_roll here = close_count();
+  const int present = atomic_load(&own.count->present) & ~(kClosed | kSpoilt);
+  if (own.here == own.ranks || here == PMIO_ROLL_SOME_MISSING) return here;
+  return here == PMIO_ROLL_ALL ? roll_of_all_nodes(board) : ask_other_nodes(board, present);
+}
+
+/* Of a process that could not count itself. */
+static enum pmio_roll call_uncounted(const struct pmio_board* board) {
+  const int nobody_knows =
+      own.here < own.ranks && board != NULL && !pmio_roll_has_names(board, own.job, (int)own.rank);
+  return nobody_knows ? PMIO_ROLL_UNKNOWN : PMIO_ROLL_SOME_MISSING;
+}
+
+enum pmio_roll pmio_roll_call(const struct pmio_board* board, int ranks) {
   if (own.here == 0) return PMIO_ROLL_UNKNOWN;
-  if (own.count == NULL) return PMIO_ROLL_SOME_MISSING;
-  enum pmio_roll roll = close_count();
+  /* What the variables told may be of a job that has started this one. */
+  const int is_of_this_job = ranks == 0 || ranks == own.ranks;
+  enum pmio_roll roll = PMIO_ROLL_UNKNOWN;
+  if (is_of_this_job) roll = own.count == NULL ? call_uncounted(board) : call_counted(board);
+  if (own.count == NULL) return roll;
   shm_unlink(own.memory);
-  if (own.here < own.ranks && roll == PMIO_ROLL_TO_SAY && board != NULL)
-    pmio_roll_tell_missing(board, own.job);
-  if (own.here < own.ranks && roll == PMIO_ROLL_ALL) roll = roll_of_all_nodes(board);
   munmap(own.count, sizeof *own.count + (size_t)own.here * sizeof *own.count->ranks);
   own.count = NULL;
   return roll;

@@ -7,7 +7,6 @@
  * have counted themselves that ever will. Who then finds some missing closes the count. A count that is
  * closed never becomes full, and a full one is never closed: all find the same.
  *
- *
  * Of several nodes, each finds that out for itself, and tells the others by names in the launcher's service
  * (roll_nodes.h).
  *
@@ -23,7 +22,7 @@ extern "C" {
   "nothing is logged, and there are no statistics: some programs of this job run without pmio"
 
 enum pmio_roll {
-  PMIO_ROLL_UNKNOWN,      /* the launcher does not tell, or the job has one process */
+  PMIO_ROLL_UNKNOWN,      /* the launcher does not tell, or has no names; or the job has one process */
   PMIO_ROLL_ALL,          /* all have pmio */
   PMIO_ROLL_SOME_MISSING, /* not all, or this process cannot find out: no vote */
   PMIO_ROLL_TO_SAY        /* the same, and this process is to say so; hardly another one does */
@@ -43,8 +42,8 @@ struct pmio_board {
 /* Before the library's MPI_Init. */
 void pmio_roll_count(void);
 /* After it, once. The shared memory has no name any more on return. board: NULL where this process has none.
- */
-enum pmio_roll pmio_roll_call(const struct pmio_board* board);
+ * ranks: of MPI_COMM_WORLD; 0: not known. */
+enum pmio_roll pmio_roll_call(const struct pmio_board* board, int ranks);
 
 #pragma GCC visibility pop
 

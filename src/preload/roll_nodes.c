@@ -7,19 +7,22 @@
 
 enum {
   kLongestName = 256,
-  kLongestPart = 200,       /* of the ranks of a node in one value, as MPI_MAX_PORT_NAME may be 256 */
-  kPauseNsPerNode = 100000, /* before the next question: all leaders together ask not much faster than the
-                               launcher answers */
-  kLongestPauses = 16       /* of these */
+  kLongestPart = 200, /* of the ranks of a node in one value, as MPI_MAX_PORT_NAME may be 256 */
+  kPauseUsPerNode = 100,
+  kMostNodes = 1000, /* that the pause counts */
+  kLongestPauses = 8,
+  kMostTries = 200,
+  kLooks = 5,  /* for what may have been put up, before it is again */
+  kProbes = 10 /* all fail: there are no names */
 };
 
-static const char kAll[] = "all", kMissing[] = "missing";
+static const char kAll[] = "all", kMissing[] = "missing", kIncomplete[] = "incomplete";
 
 struct Roll {
   const struct pmio_board* board;
   const struct pmio_node_roll* node;
   long long began_ms;
-  long pause_ns;
+  long pause_us;
 };
 
 static long long now_ms(void) {
@@ -44,18 +47,36 @@ static int get(const struct Roll* roll, const char* what, int rank, int part, ch
   return roll->board->get(name, value);
 }
 
-/* Before the next question. */
+static int is_leader_of_rank_0(const struct Roll* roll) { return roll->node->here[0] == 0; }
+
+/* Before the next question: all leaders together ask not much faster than the launcher answers. */
 static void pause_a_little(struct Roll* roll) {
-  const int nodes = roll->node->ranks / roll->node->ranks_here + 1;
-  const long first = (long)kPauseNsPerNode * nodes;
-  roll->pause_ns = roll->pause_ns == 0 ? first : roll->pause_ns * 2;
-  if (roll->pause_ns > first * kLongestPauses) roll->pause_ns = first * kLongestPauses;
-  const struct timespec pause = {roll->pause_ns / 1000000000, roll->pause_ns % 1000000000};
+  const int estimate = roll->node->ranks / roll->node->ranks_here + 1;
+  const int nodes = is_leader_of_rank_0(roll) ? 1 : estimate < kMostNodes ? estimate : kMostNodes;
+  const long first = (long)kPauseUsPerNode * nodes;
+  roll->pause_us = roll->pause_us == 0 ? first : roll->pause_us * 2;
+  if (roll->pause_us > first * kLongestPauses) roll->pause_us = first * kLongestPauses;
+  const struct timespec pause = {roll->pause_us / 1000000, roll->pause_us % 1000000 * 1000};
   nanosleep(&pause, NULL);
 }
 
 static int is_patient(const struct Roll* roll, int patience_ms) {
   return now_ms() - roll->began_ms < patience_ms;
+}
+
+static int is_there(const struct Roll* roll, const char* what, int rank) {
+  char value[PMIO_BOARD_VALUE];
+  return get(roll, what, rank, 0, value);
+}
+
+/* Not twice: a call that has failed may have put it up all the same. */
+static int put_once(struct Roll* roll, const char* what, int rank, const char* value) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    if (tries % kLooks == 0 && put(roll, what, rank, 0, value)) return 1;
+    if (is_there(roll, what, rank)) return 1;
+    pause_a_little(roll);
+  }
+  return 0;
 }
 
 static int has_verdict(const struct Roll* roll, enum pmio_roll* verdict) {
@@ -64,8 +85,6 @@ static int has_verdict(const struct Roll* roll, enum pmio_roll* verdict) {
   *verdict = strcmp(value, kAll) == 0 ? PMIO_ROLL_ALL : PMIO_ROLL_SOME_MISSING;
   return 1;
 }
-
-static void say_missing(const struct Roll* roll) { put(roll, "verdict", 0, 0, kMissing); }
 
 /* How many of these follow each other at the distance of the first two. */
 static int run_length(const int* ranks, int count) {
@@ -111,73 +130,84 @@ static int mark(const char* value, char* present, int ranks) {
   return *value == '.';
 }
 
-/* Looks for the next part, in patience. Below 0: there is a verdict, or no patience any more. */
-static int collect_part(struct Roll* roll, int leader, int part, char* present) {
-  char value[PMIO_BOARD_VALUE];
-  enum pmio_roll verdict;
-  while (!get(roll, "ranks", leader, part, value)) {
-    if (has_verdict(roll, &verdict) || !is_patient(roll, roll->node->collecting_ms)) return -1;
+/* Looks for a value, in patience. */
+static int await_value(struct Roll* roll, const char* what, int rank, int part, char* value) {
+  while (!get(roll, what, rank, part, value)) {
+    if (!is_patient(roll, roll->node->patience_ms)) return 0;
     pause_a_little(roll);
   }
-  return mark(value, present, roll->node->ranks);
+  roll->pause_us = 0;
+  return 1;
 }
 
 /* Looks for the ranks of all nodes. Their leaders' are 2 in present, the others' 1. */
 static int collect(struct Roll* roll, char* present) {
+  char value[PMIO_BOARD_VALUE];
   for (int leader = 0; leader < roll->node->ranks; ++leader) {
     if (present[leader]) continue;
     int last = 0;
-    for (int part = 0; last == 0; ++part) last = collect_part(roll, leader, part, present);
+    for (int part = 0; last == 0; ++part) {
+      if (!await_value(roll, "ranks", leader, part, value)) return 0;
+      last = mark(value, present, roll->node->ranks);
+    }
     if (last < 0 || !present[leader]) return 0;
     present[leader] = 2;
   }
   return 1;
 }
 
-static int has_left(const struct Roll* roll, const char* present) {
+static int all_stay(struct Roll* roll, const char* present) {
   char value[PMIO_BOARD_VALUE];
   for (int rank = 1; rank < roll->node->ranks; ++rank) {
-    if (present[rank] == 2 && get(roll, "left", rank, 0, value)) return 1;
+    if (present[rank] == 2 && !await_value(roll, "stays", rank, 0, value)) return 0;
   }
-  return 0;
+  return 1;
 }
 
 /* By the leader of rank 0. */
-static enum pmio_roll decide(struct Roll* roll) {
-  char* const present = calloc((size_t)roll->node->ranks, 1);
-  const int all = present != NULL && collect(roll, present) && put(roll, "found", 0, 0, kAll) &&
-                  !has_left(roll, present) && put(roll, "verdict", 0, 0, kAll);
+static enum pmio_roll decide(struct Roll* roll, int told) {
+  char* const present = told ? calloc((size_t)roll->node->ranks, 1) : NULL;
+  const int all = present != NULL && collect(roll, present) && put_once(roll, "found", 0, kAll) &&
+                  all_stay(roll, present);
   free(present);
-  if (all) return PMIO_ROLL_ALL;
-  /* Another process may have said so before, and says it to the user, too. */
-  enum pmio_roll known;
-  const int is_known = has_verdict(roll, &known);
-  if (!is_known) say_missing(roll);
-  return is_known ? PMIO_ROLL_SOME_MISSING : PMIO_ROLL_TO_SAY;
+  put_once(roll, "verdict", 0, all ? kAll : kMissing);
+  return all ? PMIO_ROLL_ALL : PMIO_ROLL_TO_SAY;
 }
 
 /* By another leader. */
 static enum pmio_roll await_verdict(struct Roll* roll) {
   enum pmio_roll verdict;
-  char value[PMIO_BOARD_VALUE];
-  for (int leaves = 0; !has_verdict(roll, &verdict); pause_a_little(roll)) {
-    if (leaves || is_patient(roll, roll->node->patience_ms)) continue;
-    leaves = put(roll, "left", roll->node->here[0], 0, kMissing);
-    if (leaves && get(roll, "found", 0, 0, value)) continue; /* rank 0's leader is about to decide */
-    say_missing(roll);
-    return PMIO_ROLL_TO_SAY;
+  for (int stays = 0; !has_verdict(roll, &verdict); pause_a_little(roll)) {
+    if (stays) continue;
+    stays = is_there(roll, "found", 0);
+    if (stays)
+      put_once(roll, "stays", roll->node->here[0], kAll);
+    else if (!is_patient(roll, roll->node->patience_ms))
+      return PMIO_ROLL_TO_SAY;
   }
   return verdict;
 }
 
-enum pmio_roll pmio_roll_nodes(const struct pmio_board* board, const struct pmio_node_roll* node) {
-  struct Roll roll = {board, node, now_ms(), 0};
-  if (!put_ranks(&roll)) return PMIO_ROLL_UNKNOWN;
-  return node->here[0] == 0 ? decide(&roll) : await_verdict(&roll);
+int pmio_roll_has_names(const struct pmio_board* board, const char* job, int id) {
+  const struct pmio_node_roll node = {job, NULL, 0, 0, 0};
+  const struct Roll roll = {board, &node, 0, 0};
+  char value[PMIO_BOARD_VALUE];
+  for (int tries = 0; tries < kProbes; ++tries) {
+    if (put(&roll, "probe", id, 0, kAll) || get(&roll, "probe", id, 0, value)) return 1;
+  }
+  return 0;
 }
 
-void pmio_roll_tell_missing(const struct pmio_board* board, const char* job) {
-  const struct pmio_node_roll node = {job, NULL, 0, 0, 0, 0};
-  const struct Roll roll = {board, &node, 0, 0};
-  say_missing(&roll);
+enum pmio_roll pmio_roll_nodes(const struct pmio_board* board, const struct pmio_node_roll* node) {
+  struct Roll roll = {board, node, now_ms(), 0};
+  const int told = put_ranks(&roll);
+  if (!told && !pmio_roll_has_names(board, node->job, node->here[0])) return PMIO_ROLL_UNKNOWN;
+  if (!is_leader_of_rank_0(&roll)) return await_verdict(&roll); /* they may have been found all the same */
+  return decide(&roll, told);
+}
+
+void pmio_roll_incomplete(const struct pmio_board* board, const struct pmio_node_roll* node) {
+  struct Roll roll = {board, node, now_ms(), 0};
+  if (!put(&roll, "ranks", node->here[0], 0, kIncomplete)) return; /* there may be no names at all */
+  if (is_leader_of_rank_0(&roll)) put_once(&roll, "verdict", 0, kMissing);
 }
