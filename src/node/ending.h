@@ -23,8 +23,8 @@ class Ending {
 
   // may_start_thread: not in a signal handler, which does nothing where there is no background thread.
   void await(bool may_start_thread);
-  // After await, where nothing is left in the log: until all ranks of the node have come so far, or a tenth of
-  // a second. Some launchers kill who ends later than another rank.
+  // After await, where nothing is left in the log: until all ranks of the node have come so far, or a tenth
+  // of a second. Some launchers kill who ends later than another rank.
   void await_others() const;
   // The background thread: whether it is its turn, and the work itself.
   bool is_asked() const { return state_.load(std::memory_order_acquire) == State::asked; }

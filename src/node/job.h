@@ -35,7 +35,8 @@ class Job {
   void end();
   // The same in a signal handler; only with JobOptions::background.
   void end_in_handler();
-  // After end(), of a process that ends by exit: a little while, until the node's other ranks have come so far.
+  // After end(), of a process that ends by exit: a little while, until the node's other ranks have come so
+  // far.
   void await_others_end() const;
   // It does not end: it counts as alive again, and goes on without the log.
   void go_on();
