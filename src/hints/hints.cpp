@@ -271,23 +271,39 @@ static bool is_variable_of(std::string_view name, std::string_view key) {
 }
 
 // Asked at each open: one look at each of the variables, of which there may be hundreds.
-static std::vector<HintPair> in_environment() {
+template <class Take>
+static void for_own_variables(const Take& take) {
   constexpr std::string_view kOwn = "PMIO_";
-  std::vector<HintPair> pairs;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++) {
-    // Each open comes here, and hardly a name begins alike.
-    if ((*variable)[0] != kOwn[0] || std::strncmp(*variable, kOwn.data(), kOwn.size()) != 0) continue;
-    std::string_view value = *variable;
+    // Hardly a name begins alike.
+    if ((*variable)[0] == kOwn[0] && (*variable)[1] == kOwn[1] && (*variable)[2] == kOwn[2] &&
+        std::strncmp(*variable, kOwn.data(), kOwn.size()) == 0)
+      take(std::string_view(*variable));
+  }
+}
+
+static std::vector<HintPair> in_environment() {
+  std::vector<HintPair> pairs;
+  for_own_variables([&pairs](std::string_view value) {
     const std::string_view name = take_until(value, '=');
     const auto* key = std::find_if(kKeys.begin(), kKeys.end(),
                                    [name](std::string_view one) { return is_variable_of(name, one); });
     // As getenv has it, the first of two is the one that counts.
     if (key == kKeys.end() ||
         std::any_of(pairs.begin(), pairs.end(), [key](const HintPair& pair) { return pair.first == *key; }))
-      continue;
+      return;
     pairs.emplace_back(*key, value);
-  }
+  });
   return pairs;
+}
+
+static const char* crays_alignment() { return std::getenv("MPICH_MPIIO_CB_ALIGN"); }
+
+std::string environment_text() {
+  std::string text;
+  for_own_variables([&text](std::string_view variable) { (text += variable) += '\0'; });
+  if (const char* alignment = crays_alignment()) text += alignment;
+  return text;
 }
 
 std::vector<HintPair> environment_hints() {
@@ -295,8 +311,7 @@ std::vector<HintPair> environment_hints() {
   std::vector<HintPair> pairs = site.hints;
   static const bool leaves_alone = !site.programs_off.empty() && site.leaves_alone(program_file());
   if (leaves_alone) pairs.emplace_back("pmio_mode", "off");
-  if (const char* alignment = std::getenv("MPICH_MPIIO_CB_ALIGN"))
-    pairs.emplace_back("pmio_cb_align", alignment);
+  if (const char* alignment = crays_alignment()) pairs.emplace_back("pmio_cb_align", alignment);
   for (HintPair& pair : in_environment()) pairs.push_back(std::move(pair));
   return pairs;
 }

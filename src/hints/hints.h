@@ -83,6 +83,8 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value);
 // pmio_cb_align, and those of the environment PMIO_<KEY>, as pmio_<key>, in this order. PMIO_HINTS is not
 // among them.
 std::vector<HintPair> environment_hints();
+// The variables that these are made of, as one text: who has seen it before has the same hints.
+std::string environment_text();
 
 // The pairs that text ("pattern:key=value:key=value,pattern2:...") gives to a file: where the shell pattern
 // matches the name as the program gave it, or its last component. Keys are as written, pmio's or the MPI

@@ -1,14 +1,16 @@
 #include "medium/job_name.h"
 
 #include <charconv>
-#include <cinttypes>
-#include <cstdio>
+#include <cstddef>
 
 namespace pmio {
 
+// Asked at each open, so without a format to read.
 std::string job_name(uint64_t id) {
-  char name[32];
-  std::snprintf(name, sizeof name, "job-%016" PRIx64, id);
+  constexpr size_t kDigits = 16;
+  std::string name = "job-0000000000000000";
+  for (size_t at = name.size(); at > name.size() - kDigits; id >>= 4)
+    name[--at] = "0123456789abcdef"[id & 15];
   return name;
 }
 

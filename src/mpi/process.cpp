@@ -98,13 +98,35 @@ std::function<void()> tell_of_waiting() {
 
 }  // namespace
 
-Hints site_hints(bool say) {
+// Each open asks, and the environment hardly changes.
+struct LastHints {
+  Mutex mutex;
+  bool is_known PMIO_GUARDED_BY(mutex) = false;
+  std::string environment PMIO_GUARDED_BY(mutex);
+  Hints hints PMIO_GUARDED_BY(mutex);
+};
+
+static Hints read_site_hints(bool say) {
   Hints hints;
   for (const auto& [key, value] : environment_hints()) {
     const Status status = set_hint(hints, key, value);
     if (!status.ok() && say) complain_once(status.message() + " (from the environment)");
   }
   return hints;
+}
+
+Hints site_hints(bool say) {
+  static LastHints& last = *new LastHints;
+  std::string environment = environment_text();
+  const LockGuard lock(last.mutex);
+  // A directory may name other variables.
+  if (say || !last.is_known || environment != last.environment ||
+      environment.find('$') != std::string::npos) {
+    last.hints = read_site_hints(say);
+    last.is_known = true;
+    last.environment = std::move(environment);
+  }
+  return last.hints;
 }
 
 // Never destroyed, since other libraries' destructors may still call MPI.

@@ -252,6 +252,24 @@ TEST(EnvironmentHints, ReadsItsOwnVariables) {
   for (const HintPair& pair : pairs) EXPECT_NE(pair.first, "pmio_something_else");
 }
 
+TEST(EnvironmentHints, TheirTextChangesWithThem) {
+  setenv("PMIO_MODE", "log", 1);
+  setenv("MPICH_MPIIO_CB_ALIGN", "0", 1);
+  const std::string before = environment_text();
+  setenv("NOT_PMIO_MODE", "off", 1);
+  EXPECT_EQ(environment_text(), before);
+  for (const auto& [name, value] : {HintPair("PMIO_MODE", "log"), HintPair("MPICH_MPIIO_CB_ALIGN", "0")}) {
+    setenv(name.c_str(), "2", 1);
+    EXPECT_NE(environment_text(), before) << name;
+    unsetenv(name.c_str());
+    EXPECT_NE(environment_text(), before) << name;
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  EXPECT_EQ(environment_text().size(), before.size());
+  unsetenv("PMIO_MODE");
+  unsetenv("MPICH_MPIIO_CB_ALIGN");
+}
+
 TEST(Durations, HaveUnits) {
   EXPECT_EQ(parse_duration("2").value(), 2'000'000'000u);
   EXPECT_EQ(parse_duration("0.25s").value(), 250'000'000u);
