@@ -101,14 +101,16 @@ std::function<void()> tell_of_waiting() {
 // Each open asks, and the environment hardly changes.
 struct LastHints {
   Mutex mutex;
-  bool is_known PMIO_GUARDED_BY(mutex) = false;
+  bool is_known PMIO_GUARDED_BY(mutex) = false;  // and depends on no other variables
   std::string environment PMIO_GUARDED_BY(mutex);
   Hints hints PMIO_GUARDED_BY(mutex);
 };
 
-static Hints read_site_hints(bool say) {
+static Hints read_site_hints(bool say, bool* name_variables) {
   Hints hints;
+  *name_variables = false;
   for (const auto& [key, value] : environment_hints()) {
+    *name_variables = *name_variables || value.find('$') != std::string::npos;
     const Status status = set_hint(hints, key, value);
     if (!status.ok() && say) complain_once(status.message() + " (from the environment)");
   }
@@ -119,11 +121,10 @@ Hints site_hints(bool say) {
   static LastHints& last = *new LastHints;
   std::string environment = environment_text();
   const LockGuard lock(last.mutex);
-  // A directory may name other variables.
-  if (say || !last.is_known || environment != last.environment ||
-      environment.find('$') != std::string::npos) {
-    last.hints = read_site_hints(say);
-    last.is_known = true;
+  if (say || !last.is_known || environment != last.environment) {
+    bool name_variables = false;  // in a directory
+    last.hints = read_site_hints(say, &name_variables);
+    last.is_known = !name_variables;
     last.environment = std::move(environment);
   }
   return last.hints;
@@ -139,8 +140,8 @@ void Process::start() {
   start_realtime_ns_ = realtime_ns();
   start_ns_ = monotonic_ns();
   const bool bound = bind_mpi_library();
-  const pmio_roll roll = call_roll(bound);
   if (!bound) {
+    (void)call_roll(false);
     if (pmio_is_first_rank() == 0) return;
     complain_once(
         "this library is for another MPI than the program's, or that lacks functions that pmio needs; the "
@@ -153,12 +154,18 @@ void Process::start() {
   mpi().Query_thread(&level);
   Hints hints = site_hints(rank_ == 0);
   hints.stats = std::max(hints.stats, crays_statistics());
-  can_log_ = all_take_part(roll, hints) && all_may_log(hints, level == MPI_THREAD_MULTIPLE) &&
-             meet_node(hints.interface);
+  can_log_ =
+      all_take_part(hints) && all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node(hints.interface);
   if (can_log_ && stats_level_ > 0) start_statistics();
 }
 
-bool Process::all_take_part(pmio_roll roll, const Hints& hints) {
+// One of these ranks has pmio, mostly, where others have not and will never come.
+bool Process::tells_of_waiting() const { return ranks_ > 1 && (rank_ < 2 || rank_ == ranks_ - 1); }
+
+bool Process::all_take_part(const Hints& hints) {
+  std::optional<Pulse> notice;
+  if (tells_of_waiting()) notice.emplace(kPatience, tell_of_waiting());
+  const pmio_roll roll = call_roll(true);
   if (roll == PMIO_ROLL_UNKNOWN || roll == PMIO_ROLL_ALL) return true;
   why_not_ = "other programs of the job run without pmio";
   const bool is_asked = hints.stats > 0 || std::getenv(PMIO_ENV_COMMAND) != nullptr;
@@ -175,9 +182,8 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   mine[PMIO_VOTE_LESS_STATISTICS] = -hints.stats;
   mine[PMIO_VOTE_TAKES_PART] = 1;
   {
-    // One of these ranks has pmio, mostly, where others have not and will never come.
     std::optional<Pulse> notice;
-    if (ranks_ > 1 && (rank_ < 2 || rank_ == ranks_ - 1)) notice.emplace(kPatience, tell_of_waiting());
+    if (tells_of_waiting()) notice.emplace(kPatience, tell_of_waiting());
     mpi().Allreduce(mine.data(), all.data(), PMIO_VOTES, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   }
   across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
@@ -388,6 +394,7 @@ int init(int* argc, char*** argv) {
   prepare_process();
   const int code = next_functions.Init.next()(argc, argv);
   if (code == MPI_SUCCESS) Process::instance().start();
+  pmio_roll_forget();
   return code;
 }
 
@@ -395,6 +402,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
   prepare_process();
   const int code = next_functions.Init_thread.next()(argc, argv, required, provided);
   if (code == MPI_SUCCESS) Process::instance().start();
+  pmio_roll_forget();
   return code;
 }
 

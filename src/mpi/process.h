@@ -133,7 +133,8 @@ class Process {
  private:
   using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
   // By the roll call (preload/roll_call.h). False: some have no pmio, and will take part in nothing.
-  bool all_take_part(pmio_roll roll, const Hints& hints);
+  bool all_take_part(const Hints& hints);
+  bool tells_of_waiting() const;
   // Collective over MPI_COMM_WORLD, as the next. The vote (preload/vote.h): false where one rank is against
   // it.
   bool all_may_log(const Hints& hints, bool threads_at_once);

@@ -18,10 +18,10 @@
 
 enum {
   kClosed = 1 << 30, /* beside the number of processes */
-  kSpoilt = 1 << 29, /* likewise: more than are expected, so that these are not one job's processes */
+  kFull = 1 << 29,   /* likewise: that was exactly as many as are expected */
   kMostRanks = 1 << 28,
-  kCollectingMs = 5000, /* of roll_nodes.h. MPI_Init ends in all processes at about the same time */
-  kPatienceMs = 10000,  /* longer, so that mostly rank 0's leader decides */
+  kCollectingMs = 4000, /* of roll_nodes.h. MPI_Init ends in all processes at about the same time */
+  kPatienceMs = 8000,   /* longer, so that mostly rank 0's leader decides */
   kLongestJob = 100,
   kLongestCommand = 4096
 };
@@ -29,7 +29,7 @@ enum {
 /* In the memory that the processes of a node share. */
 struct Count {
   _Atomic int present;
-  _Atomic int verdict; /* of the leader, over all nodes: a pmio_roll and 1; 0: not yet */
+  _Atomic int verdict; /* over all nodes, of the process that has asked: a pmio_roll and 1; 0: not yet */
   int ranks[];         /* as many as are expected here, in the order of their counting */
 };
 
@@ -39,6 +39,7 @@ static struct Own {
   char job[kLongestJob];  /* what no other job of this launcher is called */
   char memory[NAME_MAX];  /* the shared memory's name */
   struct Count* count;    /* NULL: there is none */
+  int is_counted;         /* as one of those that are expected */
 } own;
 
 static long number_of(const char* variable) {
@@ -76,8 +77,8 @@ static void read_command(long process, char command[kLongestCommand + 2]) {
 
 /* Hydra's process manager of this node holds the other end of a socket that all its processes inherit. Its
  * command names the launcher's port, which is this job's alone for its time. Intel MPI's does not, but has
- * the group of processes in a variable, and each launcher answers only its own job. In a container the
- * manager has no number. What MPI_Comm_spawn starts may have the same manager as its parent. */
+ * the group of processes in a variable, and a launcher answers only its own job, if it was given no server of
+ * names that outlives it. What MPI_Comm_spawn starts may have the same manager as its parent. */
 static int name_by_hydra(void) {
   const char* const text = getenv("PMI_FD");
   const char* const group = getenv("HYDRA_BSTRAP_PGID");
@@ -93,7 +94,7 @@ static int name_by_hydra(void) {
   }
   if (own.job[0] == '\0') add_to_job(group == NULL ? "hydra" : group);
   own.manager = peer.pid;
-  return 1;
+  return peer.pid > 0;
 }
 
 static void know_job(void) {
@@ -138,21 +139,20 @@ void pmio_roll_count(void) {
   snprintf(own.memory, sizeof own.memory, "/pmio-roll-%u-%ld-%s", (unsigned)geteuid(), own.manager, own.job);
   own.count = map_count();
   if (own.count == NULL) return;
-  const int before = atomic_fetch_add(&own.count->present, 1) & ~(kClosed | kSpoilt);
-  if (before < own.here)
-    own.count->ranks[before] = (int)own.rank;
-  else
-    atomic_fetch_or(&own.count->present, kSpoilt);
+  const int before = atomic_fetch_add(&own.count->present, 1);
+  own.is_counted = before < own.here;
+  if (own.is_counted) own.count->ranks[before] = (int)own.rank;
 }
 
-/* Closes a count that is not full. */
+/* Closes a count that is not exactly full. The first to come says how it stood, for all. */
 static enum pmio_roll close_count(void) {
   int present = atomic_load(&own.count->present);
-  while (present < own.here) {
-    if (atomic_compare_exchange_weak(&own.count->present, &present, present | kClosed))
-      return PMIO_ROLL_TO_SAY;
+  while ((present & (kClosed | kFull)) == 0) {
+    const int as_it_stands = present == own.here ? kFull : kClosed;
+    if (atomic_compare_exchange_weak(&own.count->present, &present, present | as_it_stands))
+      return as_it_stands == kFull ? PMIO_ROLL_ALL : PMIO_ROLL_TO_SAY;
   }
-  return present > own.here ? PMIO_ROLL_SOME_MISSING : PMIO_ROLL_ALL;
+  return (present & kFull) != 0 ? PMIO_ROLL_ALL : PMIO_ROLL_SOME_MISSING;
 }
 
 static int compare(const void* left, const void* right) {
@@ -160,7 +160,7 @@ static int compare(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-/* With the ranks that have counted themselves. By one process of the node. */
+/* Who asks the other nodes for this one: of a complete node its lowest rank. present: of this node. */
 static enum pmio_roll ask_other_nodes(const struct pmio_board* board, int present) {
   if (board == NULL) return PMIO_ROLL_SOME_MISSING;
   int* const here = malloc((size_t)present * sizeof *here);
@@ -169,21 +169,27 @@ static enum pmio_roll ask_other_nodes(const struct pmio_board* board, int presen
   qsort(here, (size_t)present, sizeof *here, &compare);
   const struct pmio_node_roll node = {own.job, here, present, (int)own.ranks,
                                       own.rank == 0 ? kCollectingMs : kPatienceMs};
-  enum pmio_roll roll = PMIO_ROLL_TO_SAY;
-  if (present == own.here)
-    roll = pmio_roll_nodes(board, &node);
-  else
-    pmio_roll_incomplete(board, &node);
+  const enum pmio_roll roll =
+      present == own.here ? pmio_roll_nodes(board, &node) : pmio_roll_incomplete(board, &node);
   free(here);
   return roll;
 }
 
-/* The leader finds out. The others may be many, and sleep meanwhile. */
-static enum pmio_roll roll_of_all_nodes(const struct pmio_board* board) {
-  long leader = own.rank;
-  for (long i = 0; i < own.here; ++i) leader = own.count->ranks[i] < leader ? own.count->ranks[i] : leader;
-  if (own.rank == leader) {
-    const enum pmio_roll roll = ask_other_nodes(board, (int)own.here);
+static int is_leader(void) {
+  for (long i = 0; i < own.here; ++i) {
+    if (own.count->ranks[i] < own.rank) return 0;
+  }
+  return 1;
+}
+
+/* One process of the node asks. The others may be many, and sleep meanwhile. */
+static enum pmio_roll call_all_nodes(const struct pmio_board* board, enum pmio_roll here) {
+  const int present = atomic_load(&own.count->present) & ~(kClosed | kFull);
+  const int asks = here == PMIO_ROLL_TO_SAY || (here == PMIO_ROLL_ALL && is_leader());
+  if (asks) {
+    /* A node with more than belong to it is as incomplete. */
+    const int most = here == PMIO_ROLL_ALL ? (int)own.here : present < own.here ? present : (int)own.here - 1;
+    const enum pmio_roll roll = most == 0 ? PMIO_ROLL_TO_SAY : ask_other_nodes(board, most);
     atomic_store(&own.count->verdict, 1 + (int)roll);
     return roll;
   }
@@ -195,9 +201,7 @@ static enum pmio_roll roll_of_all_nodes(const struct pmio_board* board) {
 
 static enum pmio_roll call_counted(const struct pmio_board* board) {
   const enum pmio_roll here = close_count();
-  const int present = atomic_load(&own.count->present) & ~(kClosed | kSpoilt);
-  if (own.here == own.ranks || here == PMIO_ROLL_SOME_MISSING) return here;
-  return here == PMIO_ROLL_ALL ? roll_of_all_nodes(board) : ask_other_nodes(board, present);
+  return own.here == own.ranks ? here : call_all_nodes(board, here);
 }
 
 /* Of a process that could not count itself. */
@@ -207,15 +211,20 @@ static enum pmio_roll call_uncounted(const struct pmio_board* board) {
   return nobody_knows ? PMIO_ROLL_UNKNOWN : PMIO_ROLL_SOME_MISSING;
 }
 
-enum pmio_roll pmio_roll_call(const struct pmio_board* board, int ranks) {
-  if (own.here == 0) return PMIO_ROLL_UNKNOWN;
-  /* What the variables told may be of a job that has started this one. */
-  const int is_of_this_job = ranks == 0 || ranks == own.ranks;
-  enum pmio_roll roll = PMIO_ROLL_UNKNOWN;
-  if (is_of_this_job) roll = own.count == NULL ? call_uncounted(board) : call_counted(board);
-  if (own.count == NULL) return roll;
+void pmio_roll_forget(void) {
+  if (own.count == NULL) return;
   shm_unlink(own.memory);
   munmap(own.count, sizeof *own.count + (size_t)own.here * sizeof *own.count->ranks);
   own.count = NULL;
+}
+
+enum pmio_roll pmio_roll_call(const struct pmio_board* board, int ranks) {
+  if (own.here == 0) return PMIO_ROLL_UNKNOWN;
+  if (own.count != NULL) shm_unlink(own.memory); /* all have mapped it */
+  /* What the variables told may be of a job that has started this one. */
+  const int is_of_this_job = ranks == 0 || ranks == own.ranks;
+  enum pmio_roll roll = PMIO_ROLL_UNKNOWN;
+  if (is_of_this_job) roll = own.is_counted ? call_counted(board) : call_uncounted(board);
+  pmio_roll_forget();
   return roll;
 }

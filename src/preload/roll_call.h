@@ -4,8 +4,8 @@
  * ever, or its own first collective call would meet theirs. So each process that has pmio counts itself,
  * before the library's MPI_Init, in memory that the processes of the node share. It is named by what the
  * launcher has told all of them. The library's MPI_Init ends when all have begun it, so that afterwards all
- * have counted themselves that ever will. Who then finds some missing closes the count. A count that is
- * closed never becomes full, and a full one is never closed: all find the same.
+ * have counted themselves that ever will. Who then finds some missing closes the count. The
+ * first to look says how it stood, so that all find the same.
  *
  * Of several nodes, each finds that out for itself, and tells the others by names in the launcher's service
  * (roll_nodes.h).
@@ -25,7 +25,7 @@ enum pmio_roll {
   PMIO_ROLL_UNKNOWN,      /* the launcher does not tell, or has no names; or the job has one process */
   PMIO_ROLL_ALL,          /* all have pmio */
   PMIO_ROLL_SOME_MISSING, /* not all, or this process cannot find out: no vote */
-  PMIO_ROLL_TO_SAY        /* the same, and this process is to say so; hardly another one does */
+  PMIO_ROLL_TO_SAY        /* the same, and this process is to say so: one of the job, or of each node */
 };
 
 enum { PMIO_BOARD_VALUE = 1025 }; /* bytes with the 0; no MPI_MAX_PORT_NAME is larger */
@@ -41,6 +41,8 @@ struct pmio_board {
 
 /* Before the library's MPI_Init. */
 void pmio_roll_count(void);
+/* After one that has failed. */
+void pmio_roll_forget(void);
 /* After it, once. The shared memory has no name any more on return. board: NULL where this process has none.
  * ranks: of MPI_COMM_WORLD; 0: not known. */
 enum pmio_roll pmio_roll_call(const struct pmio_board* board, int ranks);

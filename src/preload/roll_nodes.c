@@ -12,8 +12,9 @@ enum {
   kMostNodes = 1000, /* that the pause counts */
   kLongestPauses = 8,
   kMostTries = 200,
-  kLooks = 5,  /* for what may have been put up, before it is again */
-  kProbes = 10 /* all fail: there are no names */
+  kLooks = 5,   /* for what may have been put up, before it is again */
+  kProbes = 10, /* all fail: there are no names */
+  kProbePauseMs = 10
 };
 
 static const char kAll[] = "all", kMissing[] = "missing", kIncomplete[] = "incomplete";
@@ -170,7 +171,8 @@ static enum pmio_roll decide(struct Roll* roll, int told) {
   const int all = present != NULL && collect(roll, present) && put_once(roll, "found", 0, kAll) &&
                   all_stay(roll, present);
   free(present);
-  put_once(roll, "verdict", 0, all ? kAll : kMissing);
+  while (!put_once(roll, "verdict", 0, all ? kAll : kMissing)) {
+  }
   return all ? PMIO_ROLL_ALL : PMIO_ROLL_TO_SAY;
 }
 
@@ -191,9 +193,11 @@ static enum pmio_roll await_verdict(struct Roll* roll) {
 int pmio_roll_has_names(const struct pmio_board* board, const char* job, int id) {
   const struct pmio_node_roll node = {job, NULL, 0, 0, 0};
   const struct Roll roll = {board, &node, 0, 0};
+  const struct timespec pause = {0, kProbePauseMs * 1000000L};
   char value[PMIO_BOARD_VALUE];
   for (int tries = 0; tries < kProbes; ++tries) {
     if (put(&roll, "probe", id, 0, kAll) || get(&roll, "probe", id, 0, value)) return 1;
+    nanosleep(&pause, NULL);
   }
   return 0;
 }
@@ -206,8 +210,9 @@ enum pmio_roll pmio_roll_nodes(const struct pmio_board* board, const struct pmio
   return decide(&roll, told);
 }
 
-void pmio_roll_incomplete(const struct pmio_board* board, const struct pmio_node_roll* node) {
+enum pmio_roll pmio_roll_incomplete(const struct pmio_board* board, const struct pmio_node_roll* node) {
   struct Roll roll = {board, node, now_ms(), 0};
-  if (!put(&roll, "ranks", node->here[0], 0, kIncomplete)) return; /* there may be no names at all */
-  if (is_leader_of_rank_0(&roll)) put_once(&roll, "verdict", 0, kMissing);
+  const int told = put(&roll, "ranks", node->here[0], 0, kIncomplete);
+  if (!told && !pmio_roll_has_names(board, node->job, node->here[0])) return PMIO_ROLL_UNKNOWN;
+  return is_leader_of_rank_0(&roll) ? decide(&roll, 0) : PMIO_ROLL_TO_SAY;
 }

@@ -4,11 +4,13 @@
  * The leader of a complete node, its lowest rank, puts up which ranks are there. The leader of rank 0 looks
  * for all, and puts up that it has found them. A leader that finds this puts up that it stays, and waits for
  * the verdict from then on. One whose patience is over before leaves. The verdict is "all" only if all stay.
- * So a name that is not found, for whatever reason, costs time, and at worst the log; what follows from one
- * that is found is the same for all.
+ * So a
+ * name of these that is not found, for whatever reason, costs time, and at worst the log; what follows from
+ * one that is found is the same for all. The verdict is put up, and waited for, without an end.
  *
- * Needs of the service: what is found has been put up. Each name is put up by one process, once: services
- * differ in what becomes of a second value. Plain C, for the runtime libraries too. Threads: one. */
+ * Needs of the service: what is found has been put up. Each name is put up by one process, and again only if
+ * it cannot be found: services differ in what becomes of a second value. Plain C, for the runtime libraries
+ * too. Threads: one. */
 #ifndef PMIO_PRELOAD_ROLL_NODES_H
 #define PMIO_PRELOAD_ROLL_NODES_H
 
@@ -31,8 +33,8 @@ struct pmio_node_roll {
 /* By a node's leader, in the time of its patience mostly. PMIO_ROLL_UNKNOWN: there is no such service. */
 enum pmio_roll pmio_roll_nodes(const struct pmio_board* board, const struct pmio_node_roll* node);
 /* By one process of a node that is not complete, in the place of its leader; here: the ranks that are there.
- */
-void pmio_roll_incomplete(const struct pmio_board* board, const struct pmio_node_roll* node);
+ * PMIO_ROLL_TO_SAY; PMIO_ROLL_UNKNOWN as above. */
+enum pmio_roll pmio_roll_incomplete(const struct pmio_board* board, const struct pmio_node_roll* node);
 /* Not 0: there is such a service. id: of this process, and no other. */
 int pmio_roll_has_names(const struct pmio_board* board, const char* job, int id);
 

@@ -212,10 +212,10 @@ def of_stripes(results):
                  for device, way in itertools.product(DEVICES, ("individual", "collective"))}  # fmt: skip
         behind = "; ".join(f"{device} individual {nodes[device, 'individual']:,.0f}, collective "
                            f"{nodes[device, 'collective']:,.0f}" for device in DEVICES)  # fmt: skip
-        better = [nodes[device, "collective"] > nodes[device, "individual"] for device in DEVICES]
-        return all(better), (
-            f"MB/s of {SERVER_TASKS} ranks of one host, blocks of 64 KiB in turn, {SERVERS[-1]} I/O nodes of MooseFS: "
-            f"{behind}. Of {RANKS} ranks on a device of their own, without stripes: {told}")  # fmt: skip
+        return None, (
+            f"no file system here has stripes: MooseFS has so short a file on one I/O node. MB/s of {SERVER_TASKS} "
+            f"ranks of one host there, blocks of 64 KiB in turn: {behind}. Of {RANKS} ranks on a device of their own: "
+            f"{told}")  # fmt: skip
 
     return claims.judged("IV-E", "MPI Collective I/O performs better than MPI Independent I/O on both Optane and HDD",
                  judge)  # fmt: skip

@@ -86,7 +86,7 @@ def draw(results, pyplot):
     finish(panels[0, 3], f"As figure 7: I/O nodes, {SERVER_TASKS} ranks", SERVERS, "I/O nodes")
     ways = ("individual", "collective")
     draw_stripes(results, panels[1, 3], of_device, "striped", SERVER_TASKS, ways)
-    finish(panels[1, 3], f"As figure 8: {SERVERS[-1]} I/O nodes, {SERVER_TASKS} ranks", ways, "")
+    finish(panels[1, 3], f"Methods, blocks in turn, an I/O node, {SERVER_TASKS} ranks", ways, "")
     panels[1, 3].set_ylim(top=panels[1, 3].get_ylim()[1] * 3)
     draw_stripes(results, panels[1, 2], of_device, "stripes", RANKS, WAYS)
     finish(panels[1, 2], f"Methods, blocks in turn, one device, {RANKS} ranks", list(WAYS), "")
