@@ -38,7 +38,7 @@ def table(results):
         sets = [results.rates(question, device, SERVER_TASKS, way, pmio=pmio, servers=servers)
                 for device in DEVICES for servers in SERVERS]  # fmt: skip
         if any(sets):
-            kind = "segments" if question == "servers" else "64 KiB in turn"
+            kind = "segments" if question == "servers" else "64 KiB in turn, on one of them"
             lines.append(shown.line(f"{kind}, {way}{' with pmio' * pmio}", *map(shown.median_of, sets)))
     return lines
 
