@@ -9,6 +9,7 @@
 #include "hints/site_file.h"
 #include "mpi/errors.h"
 #include "mpi/process.h"
+#include "mpi/site_hints.h"
 
 namespace pmio {
 namespace {

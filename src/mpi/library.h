@@ -15,7 +15,7 @@ void* require_mpi_symbol(const char* name);
 // What pmio calls for itself; the files' functions are in next_functions.
 // clang-format off
 #define PMIO_MPI_CALLS(X) \
-  X(Allgather) X(Allreduce) X(Barrier) X(Bcast) X(Comm_create_errhandler) X(Comm_create_group) X(Comm_dup) X(Comm_free) X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_split) \
+  X(Allgather) X(Allreduce) X(Barrier) X(Bcast) X(Comm_create_group) X(Comm_dup) X(Comm_free) X(Comm_get_attr) X(Comm_split) \
   X(Comm_group) X(Comm_rank) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type) X(Comm_test_inter) \
   X(Errhandler_free) X(Exscan) X(File_call_errhandler) X(File_get_errhandler) X(File_set_errhandler) X(Gather) \
   X(Gatherv) X(Get_count) X(Get_library_version) X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_incl) X(Group_size) X(Group_translate_ranks) \

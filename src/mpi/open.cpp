@@ -15,6 +15,7 @@
 #include "mpi/names.h"
 #include "mpi/next_functions.h"
 #include "mpi/process.h"
+#include "mpi/site_hints.h"
 #include "mpi/start_logging.h"
 #include "mpi/undecided.h"
 

@@ -23,6 +23,7 @@
 #include "mpi/errors.h"
 #include "mpi/next_functions.h"
 #include "mpi/roll.h"
+#include "mpi/site_hints.h"
 #include "mpi/straight_engine.h"
 #include "mpi/summary.h"
 #include "preload/names.h"
@@ -98,38 +99,6 @@ std::function<void()> tell_of_waiting() {
 
 }  // namespace
 
-// Each open asks, and the environment hardly changes.
-struct LastHints {
-  Mutex mutex;
-  bool is_known PMIO_GUARDED_BY(mutex) = false;  // and depends on no other variables
-  std::string environment PMIO_GUARDED_BY(mutex);
-  Hints hints PMIO_GUARDED_BY(mutex);
-};
-
-static Hints read_site_hints(bool say, bool* name_variables) {
-  Hints hints;
-  *name_variables = false;
-  for (const auto& [key, value] : environment_hints()) {
-    *name_variables = *name_variables || value.find('$') != std::string::npos;
-    const Status status = set_hint(hints, key, value);
-    if (!status.ok() && say) complain_once(status.message() + " (from the environment)");
-  }
-  return hints;
-}
-
-Hints site_hints(bool say) {
-  static LastHints& last = *new LastHints;
-  std::string environment = environment_text();
-  const LockGuard lock(last.mutex);
-  if (say || !last.is_known || environment != last.environment) {
-    bool name_variables = false;  // in a directory
-    last.hints = read_site_hints(say, &name_variables);
-    last.is_known = !name_variables;
-    last.environment = std::move(environment);
-  }
-  return last.hints;
-}
-
 // Never destroyed, since other libraries' destructors may still call MPI.
 Process& Process::instance() {
   static Process& process = *new Process;
@@ -154,17 +123,18 @@ void Process::start() {
   mpi().Query_thread(&level);
   Hints hints = site_hints(rank_ == 0);
   hints.stats = std::max(hints.stats, crays_statistics());
-  can_log_ =
-      all_take_part(hints) && all_may_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node(hints.interface);
+  can_log_ = all_agree_to_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node(hints.interface);
   if (can_log_ && stats_level_ > 0) start_statistics();
 }
 
-// One of these ranks has pmio, mostly, where others have not and will never come.
-bool Process::tells_of_waiting() const { return ranks_ > 1 && (rank_ < 2 || rank_ == ranks_ - 1); }
+bool Process::all_agree_to_log(const Hints& hints, bool threads_at_once) {
+  // One of these ranks has pmio, mostly, where others have not and will never come.
+  std::optional<Pulse> notice;
+  if (ranks_ > 1 && (rank_ < 2 || rank_ == ranks_ - 1)) notice.emplace(kPatience, tell_of_waiting());
+  return all_take_part(hints) && all_may_log(hints, threads_at_once);
+}
 
 bool Process::all_take_part(const Hints& hints) {
-  std::optional<Pulse> notice;
-  if (tells_of_waiting()) notice.emplace(kPatience, tell_of_waiting());
   const pmio_roll roll = call_roll(true);
   if (roll == PMIO_ROLL_UNKNOWN || roll == PMIO_ROLL_ALL) return true;
   why_not_ = "other programs of the job run without pmio";
@@ -181,11 +151,7 @@ bool Process::all_may_log(const Hints& hints, bool threads_at_once) {
   mine[PMIO_VOTE_SINGLE_CALLS] = threads_at_once ? 0 : 1;
   mine[PMIO_VOTE_LESS_STATISTICS] = -hints.stats;
   mine[PMIO_VOTE_TAKES_PART] = 1;
-  {
-    std::optional<Pulse> notice;
-    if (tells_of_waiting()) notice.emplace(kPatience, tell_of_waiting());
-    mpi().Allreduce(mine.data(), all.data(), PMIO_VOTES, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  }
+  mpi().Allreduce(mine.data(), all.data(), PMIO_VOTES, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   across_nodes_ = static_cast<AcrossNodes>(all[PMIO_VOTE_ACROSS_NODES]);
   threads_at_once_ = all[PMIO_VOTE_SINGLE_CALLS] == 0;
   stats_level_ = all[PMIO_VOTE_TAKES_PART] != 0 ? -all[PMIO_VOTE_LESS_STATISTICS] : 0;

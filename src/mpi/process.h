@@ -132,9 +132,10 @@ class Process {
 
  private:
   using Groups = std::map<std::pair<std::vector<int>, Span>, Group>;
+  // The next two, as whoever waits says so after a while.
+  bool all_agree_to_log(const Hints& hints, bool threads_at_once);
   // By the roll call (preload/roll_call.h). False: some have no pmio, and will take part in nothing.
   bool all_take_part(const Hints& hints);
-  bool tells_of_waiting() const;
   // Collective over MPI_COMM_WORLD, as the next. The vote (preload/vote.h): false where one rank is against
   // it.
   bool all_may_log(const Hints& hints, bool threads_at_once);
@@ -191,8 +192,5 @@ class Process {
   Status join_error_ PMIO_GUARDED_BY(mutex_);
   Hints hints_ PMIO_GUARDED_BY(mutex_);
 };
-
-// The hints of the environment; bad ones are said if say is true.
-Hints site_hints(bool say);
 
 }  // namespace pmio

@@ -7,6 +7,7 @@
 #include "mpi/errors.h"
 #include "mpi/library.h"
 #include "mpi/process.h"
+#include "mpi/site_hints.h"
 
 namespace pmio {
 

@@ -11,6 +11,7 @@
 #include "mpi/errors.h"
 #include "mpi/handle.h"
 #include "mpi/process.h"
+#include "mpi/site_hints.h"
 #include "mpi/summary.h"
 
 namespace pmio {

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "preload/names.h"
-#include "preload/roll_call.h"
+#include "preload/roll_names.h"
 #include "preload/vote.h"
 
-/* Functions of the library, and its handles as this family passes them. */
-static pmio_function allreduce, comm_size, publish, look_up, create_errhandler, free_errhandler,
-    get_errhandler, set_errhandler;
-static pmio_word integer, least, world, self, no_info;
+/* MPI_Allreduce and its handles, as this family passes them. */
+static pmio_function allreduce;
+static pmio_word integer, least;
+static struct pmio_library library;
 
 static pthread_mutex_t voting = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_voted = PTHREAD_COND_INITIALIZER;
@@ -44,72 +44,15 @@ static int start_telling(pthread_t* thread) {
   return code == 0;
 }
 
-/* Instead of MPI_ERRORS_RETURN, for which libraries of the same ABI have different numbers. With a handler of
- * the program's, MPICH returns a success. */
-static int has_failed;
-
-static void note_failure(void* comm, int* code, ...) {
-  (void)comm;
-  (void)code;
-  has_failed = 1;
-}
-
-static int put(const char* name, const char* value) {
-  has_failed = 0;
-  return (int)publish((pmio_word)name, no_info, (pmio_word)value, 0, 0, 0) == 0 && !has_failed;
-}
-
-static int get(const char* name, char* value) {
-  has_failed = 0;
-  return (int)look_up((pmio_word)name, no_info, (pmio_word)value, 0, 0, 0) == 0 && !has_failed;
-}
-
-static int put_nothing(const char* name, const char* value) {
-  (void)name;
-  (void)value;
-  return 0;
-}
-
-static int get_nothing(const char* name, char* value) {
-  (void)name;
-  (void)value;
-  return 0;
-}
-
-/* With errors of names noted: by default they end the job. They go to either communicator's handler. */
-static enum pmio_roll call_roll(void) {
-  static const struct pmio_board board = {&put, &get}, none = {&put_nothing, &get_nothing};
-  int ranks = 0;
-  if (comm_size != NULL) comm_size(world, (pmio_word)&ranks, 0, 0, 0, 0);
-  pmio_word noted = 0;
-  if (publish == NULL || look_up == NULL || create_errhandler == NULL || get_errhandler == NULL ||
-      set_errhandler == NULL || self == 0 || no_info == 0 ||
-      (int)create_errhandler((pmio_word)&note_failure, (pmio_word)&noted, 0, 0, 0, 0) != 0)
-    return pmio_roll_call(&none, ranks);
-  const pmio_word comms[] = {world, self};
-  pmio_word before[] = {0, 0}; /* as wide as any family's */
-  int is_known[] = {0, 0};
-  for (int i = 0; i < 2; ++i) {
-    is_known[i] = (int)get_errhandler(comms[i], (pmio_word)&before[i], 0, 0, 0, 0) == 0;
-    if (is_known[i]) set_errhandler(comms[i], noted, 0, 0, 0, 0);
-  }
-  const enum pmio_roll roll = pmio_roll_call(&board, ranks);
-  for (int i = 0; i < 2; ++i) {
-    if (is_known[i]) set_errhandler(comms[i], before[i], 0, 0, 0, 0);
-  }
-  if (free_errhandler != NULL) free_errhandler((pmio_word)&noted, 0, 0, 0, 0, 0);
-  return roll;
-}
-
 static void vote(void) {
   /* One of these ranks has pmio, mostly, where others have not and will never come. */
   pthread_t thread;
   const int tells = (pmio_has_rank("0") || pmio_has_rank("1")) && start_telling(&thread);
-  const enum pmio_roll roll = call_roll();
+  const enum pmio_roll roll = pmio_roll_by_names(&library);
   const int no[PMIO_VOTES] = {0};
   int all[PMIO_VOTES];
   if (roll == PMIO_ROLL_UNKNOWN || roll == PMIO_ROLL_ALL)
-    allreduce((pmio_word)no, (pmio_word)all, PMIO_VOTES, integer, least, world);
+    allreduce((pmio_word)no, (pmio_word)all, PMIO_VOTES, integer, least, library.world);
   if (!tells) return;
   pthread_mutex_lock(&voting);
   voted = 1;
@@ -151,28 +94,22 @@ static const struct Voting {
 /* The handles are those of MPICH's ABI, of MPI 4.2's, and Open MPI's, which are the addresses of objects. */
 static int know_handles(const char* family, void* (*find)(const char*)) {
   allreduce = (pmio_function)find("PMPI_Allreduce");
-  comm_size = (pmio_function)find("PMPI_Comm_size");
-  publish = (pmio_function)find("PMPI_Publish_name");
-  look_up = (pmio_function)find("PMPI_Lookup_name");
-  create_errhandler = (pmio_function)find("PMPI_Comm_create_errhandler");
-  free_errhandler = (pmio_function)find("PMPI_Errhandler_free");
-  get_errhandler = (pmio_function)find("PMPI_Comm_get_errhandler");
-  set_errhandler = (pmio_function)find("PMPI_Comm_set_errhandler");
+  library.find = find;
   if (family == NULL || allreduce == NULL) return 0;
   if (strcmp(family, "openmpi") == 0) {
     integer = (pmio_word)find("ompi_mpi_int");
     least = (pmio_word)find("ompi_mpi_op_min");
-    world = (pmio_word)find("ompi_mpi_comm_world");
-    self = (pmio_word)find("ompi_mpi_comm_self");
-    no_info = (pmio_word)find("ompi_mpi_info_null");
-    return integer != 0 && least != 0 && world != 0;
+    library.world = (pmio_word)find("ompi_mpi_comm_world");
+    library.self = (pmio_word)find("ompi_mpi_comm_self");
+    library.no_info = (pmio_word)find("ompi_mpi_info_null");
+    return integer != 0 && least != 0 && library.world != 0;
   }
   const int standard = strcmp(family, "abi") == 0;
   integer = standard ? 0x209 : 0x4c000405;
   least = standard ? 0x22 : 0x58000002;
-  world = standard ? 0x101 : 0x44000000;
-  self = standard ? 0x102 : 0x44000001;
-  no_info = standard ? 0x130 : 0x1c000000;
+  library.world = standard ? 0x101 : 0x44000000;
+  library.self = standard ? 0x102 : 0x44000001;
+  library.no_info = standard ? 0x130 : 0x1c000000;
   return 1;
 }
 

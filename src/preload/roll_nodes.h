@@ -4,9 +4,8 @@
  * The leader of a complete node, its lowest rank, puts up which ranks are there. The leader of rank 0 looks
  * for all, and puts up that it has found them. A leader that finds this puts up that it stays, and waits for
  * the verdict from then on. One whose patience is over before leaves. The verdict is "all" only if all stay.
- * So a
- * name of these that is not found, for whatever reason, costs time, and at worst the log; what follows from
- * one that is found is the same for all. The verdict is put up, and waited for, without an end.
+ * So a name of these that is not found, for whatever reason, costs time, and at worst the log; what follows
+ * from one that is found is the same for all. The verdict is put up, and waited for, without an end.
  *
  * Needs of the service: what is found has been put up. Each name is put up by one process, and again only if
  * it cannot be found: services differ in what becomes of a second value. Plain C, for the runtime libraries

@@ -5,14 +5,14 @@ the bytes.
 """
 
 import contextlib
-import json
 
 import devices
-from pmiolab import hosts, mpi_libraries, places
+from pmiolab import hosts, mpi_jobs, mpi_libraries, places, spanning_jobs
 
 from .workload import MPI
 
 DEVICE_MIB = 768  # MooseFS leaves 256 MiB free
+COMPUTE = ("c1",)
 CHUNKS = "/mnt/disk/chunks"  # of a storage host
 TARGET = "/mnt/pfs/target"
 
@@ -22,7 +22,7 @@ def started(profile, number, work):
     """The test-bed. SystemExit, and why, where there can be none."""
     with contextlib.ExitStack() as stack:
         disks = [stack.enter_context(devices.mounted(profile, DEVICE_MIB, work)) for _ in range(number)]
-        bed = stack.enter_context(hosts.testbed(compute=1, servers=number))
+        bed = stack.enter_context(hosts.testbed(compute=len(COMPUTE), servers=number))
         for host, disk in enumerate(disks, start=1):
             devices.run("chattr", "+S", disk)
             device = devices.run("findmnt", "--noheadings", "--output", "SOURCE", disk)
@@ -34,11 +34,8 @@ def started(profile, number, work):
 
 def measure(bed, options, cell, words):
     mpi = mpi_libraries.choose(options.build, MPI)
-    launch = ["mpiexec", "--build", options.build, "--mpi", mpi.tag, "-n", cell["tasks"]]
+    launch = spanning_jobs.launch(options.build, mpi, cell["tasks"], COMPUTE)
     wrapper = [places.pmio(options.build), "run", "--"] if cell["pmio"] else []
     ended = bed.run(*launch, *wrapper, *words, timeout=options.timeout)
-    told = [line for line in ended.output.splitlines() if line.startswith("{")]
-    if ended.code != 0 or not told:
-        raise SystemExit(f"{ended.how}: {ended.output[-500:]}")
-    told = json.loads(told[-1])
+    [told] = mpi_jobs.results(ended, name=f"{cell['question']}, {cell['servers']} I/O nodes")
     return {"seconds": told["open_s"] + told["write_s"] + told["close_s"], "bytes": told["bytes"]}
