@@ -21,6 +21,7 @@ int set_library_pointers(Handle& handle) {
     if (value.ok()) shared = value.value();
   }
   shared = handle.team.from(0, shared);
+  if (shared != 0) handle.uses_shared.store(true, std::memory_order_relaxed);
   const int code = next_functions.File_seek.next()(handle.real, handle.position, MPI_SEEK_SET);
   // Not set if it has not moved: the library makes a file of its own for its shared pointer.
   if (code != MPI_SUCCESS || shared == 0) return code;
@@ -57,6 +58,60 @@ int set_library_view(Handle& handle) {
       next_functions.File_set_view.next()(handle.real, handle.view.displacement, handle.etype.get(),
                                           handle.filetype.get(), "native", given.get());
   return code == MPI_SUCCESS ? set_library_pointers(handle) : code;
+}
+
+// Where this rank is in a handle that the library has.
+struct PlaceInView {
+  FileView view;
+  HeldType etype, filetype;
+  MPI_Offset position = 0;
+};
+
+// Whether the library may still write, by a call that has returned. On one node that does no harm: all see
+// the file as it is. What several nodes know of it would be old.
+bool may_write_later(const Handle& handle) {
+  return handle.nonblocking_in_library.load(std::memory_order_relaxed) && handle.file->reach().spans_nodes();
+}
+
+// Nothing, if pmio could not go on from there.
+std::optional<PlaceInView> place_in_library(const Handle& handle) {
+  if (handle.split_in_library || may_write_later(handle)) return {};
+  MPI_Offset displacement = 0;
+  MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
+  char datarep[MPI_MAX_DATAREP_STRING + 1] = "";
+  if (next_functions.File_get_view.next()(handle.real, &displacement, &etype, &filetype, datarep) !=
+      MPI_SUCCESS)
+    return {};
+  std::optional<PlaceInView> place(std::in_place);
+  place->etype = HeldType::taken(etype);
+  place->filetype = HeldType::taken(filetype);
+  Result<FileView> view = FileView::make(displacement, etype, filetype, datarep);
+  if (!view.ok() || !suits_log(handle, *view)) return {};
+  place->view = std::move(view).value();
+  if (next_functions.File_get_position.next()(handle.real, &place->position) != MPI_SUCCESS) return {};
+  return place;
+}
+
+// Collective: the library's shared pointer; nothing, on all ranks, if it cannot be told.
+std::optional<int64_t> shared_in_library(Handle& handle, bool is_used) {
+  if (!is_used) return 0;  // the library would make a file for it
+  MPI_Offset value = -1;
+  if (handle.rank == 0 && next_functions.File_get_position_shared.next()(handle.real, &value) != MPI_SUCCESS)
+    value = -1;
+  const int64_t told = handle.team.from(0, value);
+  return told < 0 ? std::nullopt : std::optional(told);
+}
+
+// Collective, when the library has done all that was asked of it, and the file systems' clients know of it:
+// what this node knows of the file is old. False, on all ranks: its size cannot be told.
+bool know_file_again(Handle& handle) {
+  Result<uint64_t> size = handle.file->target().size_bytes(true);
+  int64_t all[] = {size.ok() ? static_cast<int64_t>(*size) : 0, size.ok() ? 0 : 1};
+  if (!handle.team.largest(all) || all[1] != 0) return false;
+  handle.file->changes().invalidate_cache();
+  if (handle.file->reach().spans_nodes())
+    handle.file->changes().set_known_size(static_cast<uint64_t>(all[0]));
+  return true;
 }
 
 // The file of a handle that never logged, if other handles of the job's ranks have logged to it; else null.
@@ -125,6 +180,24 @@ int step_aside(Handle& handle, const char* reason) {
   if (reason != nullptr) Process::instance().note_file(handle.path, reason);
   if (Job* job = Process::instance().joined()) count(job->counters().close_ns, monotonic_ns() - begin);
   return raise_code(handle, code);
+}
+
+void step_back(Handle& handle) {
+  const OwnCalls own(handle.real);
+  std::optional<PlaceInView> place = place_in_library(handle);
+  if (handle.can_write() && handle.file->reach().spans_nodes()) sync_in_library(handle);
+  int64_t any[] = {place ? 0 : 1, handle.uses_shared.load(std::memory_order_relaxed) ? 1 : 0};
+  if (!handle.team.largest(any) || any[0] != 0) return;
+  const std::optional<int64_t> shared = shared_in_library(handle, any[1] != 0);
+  if (!shared || !know_file_again(handle)) return;
+  handle.view = std::move(place->view);
+  handle.etype = std::move(place->etype);
+  handle.filetype = std::move(place->filetype);
+  handle.position = place->position;
+  handle.shared_start = *shared;
+  ++handle.view_epoch;
+  handle.until_not_atomic = false;
+  handle.set_engine(log_engine());
 }
 
 int drain_together(Handle& handle) { return raise_for_all(handle, drain_all_ranks(handle)); }

@@ -1,5 +1,5 @@
-// Between the log and the MPI library: how a handle that logs comes to be handed on. And how a handle that is
-// handed on sees what others have logged to its file.
+// Between the log and the MPI library: how a handle that logs comes to be handed on, and back. And how a
+// handle that is handed on sees what others have logged to its file.
 #pragma once
 
 #include "mpi/calls.h"
@@ -11,6 +11,17 @@ namespace pmio {
 // handle on from now on. reason: a few words for the statistics; null: none. On an error, which is the same
 // on all ranks, the handle logs as before; the error has been through the error handler.
 int step_aside(Handle& handle, const char* reason);
+
+// Whether a handle may log through the view. With one rank, the library serves the tiles of some views that
+// pmio's would leave out.
+inline bool suits_log(const Handle& handle, const FileView& view) {
+  return handle.ranks > 1 || view.filetype->monotonic;
+}
+
+// Collective. Atomic mode is off again, for which the handle had stepped aside: it logs from now on, with the
+// view and the pointers that the library has. It stays handed on, on all ranks, if a rank cannot: of a view
+// that pmio hands on, or on several nodes if nonblocking calls may be under way.
+void step_back(Handle& handle);
 
 // Collective: on return the file holds all that the handle's ranks have written, and no rank has begun a
 // later call. Returns MPI's code. If one rank fails, all do, each with its own class where it has one. Errors

@@ -88,10 +88,15 @@ struct Handle {
   // Of one that goes straight: the library has the shared pointer, and with it the view too. Its calls are
   // handed on. Where the ranks share no memory.
   bool shared_in_library = false;
-  std::atomic<bool> uses_shared{false};  // the shared pointer, of a file of several nodes that logs
-  uint64_t view_epoch = 0;               // set_views so far
-  int64_t shared_start =
-      0;  // of the current epoch's shared pointer: not 0 before the first set_view of an append
+  // The shared pointer, as far as this rank knows: of a file of several nodes that logs, and of one that is
+  // handed on.
+  std::atomic<bool> uses_shared{false};
+  // Of one that has logged: handed on for as long as atomic mode is on. The same on all ranks.
+  bool until_not_atomic = false;
+  std::atomic<bool> nonblocking_in_library{false};  // a call has begun there
+  uint64_t view_epoch = 0;                          // set_views so far
+  int64_t shared_start = 0;  // of the current epoch's shared pointer: not 0 before the first set_view of an
+                             // append, and where the library has had it
 
   // A split collective that has begun, and moves its bytes in its end. transfer: of explicit offset; nothing:
   // this rank has no bytes.

@@ -14,6 +14,13 @@ class HeldType {
   explicit HeldType(MPI_Datatype type) : type_(type), own_(!is_named(type)) {
     if (own_) own_ = mpi().Type_dup(type, &type_) == MPI_SUCCESS;
   }
+  // Of a type that an MPI call has given, and that would have to be freed.
+  static HeldType taken(MPI_Datatype type) {
+    HeldType held;
+    held.type_ = type;
+    held.own_ = !is_named(type);
+    return held;
+  }
   HeldType(HeldType&& other) noexcept : type_(other.type_), own_(std::exchange(other.own_, false)) {}
   HeldType& operator=(HeldType&& other) noexcept {
     std::swap(type_, other.type_);

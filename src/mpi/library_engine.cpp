@@ -17,8 +17,11 @@ constinit HandedOn the_library_engine;
 
 Engine& library_engine() { return the_library_engine; }
 
-Moved LibraryEngine::transfer(Handle& handle, const Transfer& transfer, Completion /*completion*/) {
+Moved LibraryEngine::transfer(Handle& handle, const Transfer& transfer, Completion completion) {
   const bool writes = transfer.direction == Direction::write;
+  if (completion == Completion::nonblocking)
+    handle.nonblocking_in_library.store(true, std::memory_order_relaxed);
+  if (transfer.pointer == Pointer::shared) handle.uses_shared.store(true, std::memory_order_relaxed);
   return {drain_before_library_call(handle, writes, transfer.collective)};
 }
 

@@ -104,8 +104,10 @@ Outcome file_get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* disp
 
 Outcome file_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   decide(handle);
-  if (handle.in_library())
+  if (handle.in_library()) {
+    handle.uses_shared.store(true, std::memory_order_relaxed);
     return whence == MPI_SEEK_END ? drain_before_library_call(handle, false, true) : std::nullopt;
+  }
   if (handle.shared_in_library) return std::nullopt;
   // No earlier call of any rank may move the pointer afterwards, and no later call may come before it is set.
   handle.team.barrier();

@@ -20,6 +20,15 @@ Outcome leave_to_library(Handle& handle, const char* reason) {
   return std::nullopt;
 }
 
+constexpr char kAtomicMode[] = "atomic mode";
+
+// Collective.
+Outcome end_atomic_mode(Handle& handle) {
+  const int code = next_functions.File_set_atomicity.next()(handle.real, 0);
+  if (handle.team.worst(code == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER) == MPI_SUCCESS) step_back(handle);
+  return code;
+}
+
 // The library has an error for such a view.
 bool is_wrong(MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
   return etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || datarep == nullptr;
@@ -72,9 +81,7 @@ Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_D
   if (handle.in_library()) return std::nullopt;
   Result<FileView> view = is_wrong(etype, filetype, datarep) ? Result<FileView>(Status(Code::invalid, ""))
                                                              : FileView::make(disp, etype, filetype, datarep);
-  // With one rank, the library serves the tiles of such a view that pmio's would leave out.
-  const bool leaves_view =
-      view.ok() ? handle.ranks == 1 && !view->filetype->monotonic : view.status().code() == Code::unsupported;
+  const bool leaves_view = view.ok() ? !suits_log(handle, *view) : view.status().code() == Code::unsupported;
   // Before anything that fails on one rank only.
   const bool may_gather = view.ok() && !leaves_view;
   const AnyRank any =
@@ -114,15 +121,21 @@ Outcome file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI
 
 Outcome file_set_atomicity(Handle& handle, int flag) {
   // Atomic mode is left to the library: its locks must see every access.
-  if (handle.in_library()) {
-    if (flag != 0) handle.against = "atomic mode";
+  if (handle.in_library() && !handle.until_not_atomic) {
+    if (flag != 0) handle.against = kAtomicMode;
+    if (flag == 0 && handle.against == kAtomicMode) handle.against.clear();
     return std::nullopt;
   }
   // Ranks with different flags must not wait for each other in different places.
   int64_t most[] = {flag != 0 ? 1 : 0, flag != 0 ? 0 : 1};
   (void)handle.team.largest(most);
   if (most[0] != 0 && most[1] != 0) return raise_code(handle, MPI_ERR_ARG);
-  return flag != 0 ? leave_to_library(handle, "atomic mode") : std::nullopt;
+  if (flag == 0) return handle.until_not_atomic ? end_atomic_mode(handle) : std::nullopt;
+  if (handle.until_not_atomic) return std::nullopt;
+  const bool logs = handle.file != nullptr && !handle.straight;
+  Outcome outcome = leave_to_library(handle, kAtomicMode);
+  handle.until_not_atomic = logs && handle.in_library();
+  return outcome;
 }
 
 Outcome file_set_info(Handle& handle, MPI_Info info) {

@@ -262,8 +262,8 @@ Scenario::Operation Scenario::choose(Random& random) {
   const struct {
     Operation operation;
     int weight;
-  } table[] = {{kWrite, 32}, {kBehind, 4}, {kRead, 20},   {kView, 14}, {kReopen, 8}, {kQuery, 5},
-               {kResize, 5}, {kSync, 3},   {kOrdered, 4}, {kTurns, 2}, {kDelete, 2}, {kAtomic, 1}};
+  } table[] = {{kWrite, 29}, {kBehind, 4}, {kRead, 20},   {kView, 14}, {kReopen, 8}, {kQuery, 5},
+               {kResize, 5}, {kSync, 3},   {kOrdered, 4}, {kTurns, 2}, {kDelete, 2}, {kAtomic, 4}};
   int64_t choice = random.below(100);
   for (const auto& row : table)
     if ((choice -= row.weight) < 0) return row.operation;
@@ -297,8 +297,8 @@ void Scenario::dispatch(Operation operation, Handle& handle, uint64_t seed) {
     case kAtomic:
       if (settings_.portable || settings_.by_all) return query(handle, own);
       handle.atomic = !handle.atomic;
-      handle.logged = false;  // pmio hands such a handle on from then on
       check("set_atomicity", MPI_File_set_atomicity(handle.file, handle.atomic));
+      handle.logged = is_logged(handle.file);
       break;
     default:
       query(handle, own);

@@ -19,7 +19,7 @@
 enum {
   BLOCK = 3072,
   PLACE = 4 << 20,
-  LENGTH = 10 * PLACE, /* of the file when it is opened */
+  LENGTH = 14 * PLACE, /* of the file when it is opened */
   POINTING = 2         /* ranks that use the library's shared pointer, all on the first host */
 };
 
@@ -154,13 +154,36 @@ static void split(MPI_File file, long long base) {
   expect_all(file, MPI_COMM_WORLD, base, 0, "what write_at_all_begin wrote");
 }
 
-static void all_kinds(MPI_File file, long long base, long long apart) {
+static void blocking(MPI_File file, long long base, long long apart) {
   collectively(file, base);
   by_shared_pointer(file, base + apart);
   in_order(file, base + 2 * apart);
-  nonblocking(file, base);
   split(file, base + 3 * apart);
   overwrite(file, base + apart);
+}
+
+static void all_kinds(MPI_File file, long long base, long long apart) {
+  blocking(file, base, apart);
+  nonblocking(file, base);
+}
+
+static void set_atomicity(MPI_File file, int flag) {
+  check(MPI_File_set_atomicity(file, flag) == MPI_SUCCESS, "set_atomicity");
+}
+
+/* A file that logs does so again behind atomic mode. */
+static void atomic_for_a_while(MPI_File file, int logs) {
+  const long long first = 10 * PLACE;
+  set_atomicity(file, 1);
+  settle(file, MPI_COMM_WORLD);
+  check(!is_logged(file), "handed on in atomic mode");
+  blocking(file, first, PLACE);
+  set_atomicity(file, 0);
+  check(is_logged(file) == logs, "logged again");
+  if (logs) expect_all(file, MPI_COMM_WORLD, first + PLACE, 0, "what the library wrote in atomic mode");
+  overwrite(file, first);
+  if (logs) expect_all(file, MPI_COMM_WORLD, first, 0, "written over what the library wrote");
+  all_kinds(file, LENGTH + 40 * BLOCK, 8 * BLOCK);
 }
 
 /* Every second rank, on all hosts; the others wait, with the file closed. */
@@ -198,12 +221,14 @@ int main(int argc, char** argv) {
   MPI_File file = opened(MPI_COMM_WORLD, 0);
   if (argc == 3) check(is_logged(file), "logged");
   all_kinds(file, LENGTH, 8 * BLOCK); /* logged where the job's files are; a number of pages apart */
+  atomic_for_a_while(file, argc == 3);
   overwrite_unsettled(file, LENGTH);
-  check(MPI_File_set_atomicity(file, 1) == MPI_SUCCESS, "set_atomicity"); /* from here on handed on */
+  set_atomicity(file, 1); /* from here on handed on, for there are nonblocking calls */
   settle(file, MPI_COMM_WORLD);
   nonblocking(file, LENGTH); /* over what was logged */
   all_kinds(file, 0, PLACE);
-  check(MPI_File_set_atomicity(file, 0) == MPI_SUCCESS, "set_atomicity");
+  set_atomicity(file, 0);
+  check(hosts == 1 || !is_logged(file), "handed on behind a nonblocking call");
   overwrite(file, 0);
   check(MPI_File_close(&file) == MPI_SUCCESS, "close");
   some_ranks(4 * PLACE);

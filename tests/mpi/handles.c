@@ -112,6 +112,90 @@ static void atomic_mode(const char* name) {
   MPI_File_close(&file);
 }
 
+/* Of a view of ints. */
+static int read_at(MPI_File file, int index) {
+  int value = -1;
+  MPI_File_read_at(file, index, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  return value;
+}
+
+static MPI_Datatype dealt_ints(void) {
+  MPI_Datatype dealt;
+  MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)ranks * 4, &dealt);
+  MPI_Type_commit(&dealt);
+  return dealt;
+}
+
+/* Ints before, in and after atomic mode, dealt to the ranks in turn by a view that was set in atomic mode. */
+static void ints_around_atomic_mode(MPI_File file, int logs) {
+  MPI_Datatype dealt = dealt_ints();
+  int value = 1;
+  for (int i = 0; i < 4; ++i) write_int(file, i * ranks + rank, value);
+  check(MPI_File_set_atomicity(file, 1) == MPI_SUCCESS, "set_atomicity");
+  check(!is_logged(file), "in atomic mode the library has the file");
+  MPI_File_set_view(file, 4 * (MPI_Offset)rank, MPI_INT, dealt, "native", MPI_INFO_NULL);
+  for (value = 2; value < 4; ++value)
+    check(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_all");
+  check(MPI_File_set_atomicity(file, 0) == MPI_SUCCESS, "set_atomicity");
+  check(is_logged(file) == logs, "logged again");
+  MPI_Offset at = -1;
+  MPI_File_get_position(file, &at);
+  check(at == 2, "the pointer of atomic mode goes on");
+  MPI_File_get_byte_offset(file, at, &at);
+  check(at == 4 * (MPI_Offset)(2 * ranks + rank), "the view of atomic mode goes on");
+  check(MPI_File_write_all(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_all");
+  meet(file);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  const int written[] = {2, 3, 4, 1}, other = (rank + 1) % ranks;
+  for (int i = 0; i < 4; ++i)
+    check(read_at(file, i * ranks + other) == written[i], "written around atomic mode");
+  MPI_Type_free(&dealt);
+}
+
+static void shared_pointer_around_atomic_mode(MPI_File file) {
+  MPI_Offset at = -1;
+  MPI_File_set_view(file, 4000, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  for (int round = 0; round < 5; ++round) {
+    if (round % 2 == 1) check(MPI_File_set_atomicity(file, 1) == MPI_SUCCESS, "set_atomicity");
+    const int value = 10 * round + rank;
+    check(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+          "write_ordered");
+    check(MPI_File_set_atomicity(file, 0) == MPI_SUCCESS, "set_atomicity");
+    MPI_File_get_position_shared(file, &at);
+    check(at == (MPI_Offset)(round + 1) * ranks, "the shared pointer around atomic mode");
+    meet(file);
+  }
+  const int other = (rank + 1) % ranks;
+  for (int round = 0; round < 5; ++round)
+    check(read_at(file, round * ranks + other) == 10 * round + other, "written by the shared pointer");
+}
+
+#ifndef OPEN_MPI
+static void atomic_mode_ends_in_a_nonblocking_call(MPI_File file, int logs) {
+  const int value = 77;
+  MPI_Request request;
+  MPI_File_set_view(file, 8000, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  check(MPI_File_set_atomicity(file, 1) == MPI_SUCCESS, "set_atomicity");
+  check(MPI_File_iwrite_at(file, rank, &value, 1, MPI_INT, &request) == MPI_SUCCESS, "iwrite_at");
+  check(MPI_File_set_atomicity(file, 0) == MPI_SUCCESS, "set_atomicity");
+  check(is_logged(file) == logs, "logged again behind a nonblocking call");
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  meet(file);
+  check(read_at(file, (rank + 1) % ranks) == 77, "written by a nonblocking call");
+}
+#endif
+
+static void atomic_mode_ends(const char* name) {
+  MPI_File file = opened(name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL);
+  const int logs = is_logged(file);
+  ints_around_atomic_mode(file, logs);
+  shared_pointer_around_atomic_mode(file);
+#ifndef OPEN_MPI /* it never gives back the lock of such a call */
+  atomic_mode_ends_in_a_nonblocking_call(file, logs);
+#endif
+  MPI_File_close(&file);
+}
+
 static void info(const char* name) {
   MPI_File file = opened(name, MPI_MODE_RDWR, MPI_INFO_NULL);
   MPI_Info used;
@@ -138,6 +222,7 @@ int main(int argc, char** argv) {
   append(argv[1]);
   views(argv[1]);
   atomic_mode(argv[1]);
+  atomic_mode_ends(argv[1]);
   info(argv[1]);
   deleting(argv[1]);
   return conclude();
