@@ -270,16 +270,10 @@ static bool is_variable_of(std::string_view name, std::string_view key) {
                     [](unsigned char a, unsigned char b) { return a == std::toupper(b); });
 }
 
-// Asked at each open: one look at each of the variables, of which there may be hundreds.
 template <class Take>
 static void for_own_variables(const Take& take) {
-  constexpr std::string_view kOwn = "PMIO_";
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++) {
-    // Hardly a name begins alike.
-    if ((*variable)[0] == kOwn[0] && (*variable)[1] == kOwn[1] && (*variable)[2] == kOwn[2] &&
-        std::strncmp(*variable, kOwn.data(), kOwn.size()) == 0)
-      take(std::string_view(*variable));
-  }
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
+    if (std::string_view(*variable).starts_with("PMIO_")) take(std::string_view(*variable));
 }
 
 static std::vector<HintPair> in_environment() {
@@ -297,13 +291,17 @@ static std::vector<HintPair> in_environment() {
   return pairs;
 }
 
-static const char* crays_alignment() { return std::getenv("MPICH_MPIIO_CB_ALIGN"); }
+bool SeenEnvironment::is_now() const {
+  size_t i = 0;
+  for (; environ != nullptr && environ[i] != nullptr; i++)
+    if (i == strings_.size() || strings_[i] != environ[i]) return false;
+  return i == strings_.size();
+}
 
-std::string environment_text() {
-  std::string text;
-  for_own_variables([&text](std::string_view variable) { (text += variable) += '\0'; });
-  if (const char* alignment = crays_alignment()) text += alignment;
-  return text;
+void SeenEnvironment::see() {
+  strings_.clear();
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
+    strings_.push_back(*variable);
 }
 
 std::vector<HintPair> environment_hints() {
@@ -311,7 +309,8 @@ std::vector<HintPair> environment_hints() {
   std::vector<HintPair> pairs = site.hints;
   static const bool leaves_alone = !site.programs_off.empty() && site.leaves_alone(program_file());
   if (leaves_alone) pairs.emplace_back("pmio_mode", "off");
-  if (const char* alignment = crays_alignment()) pairs.emplace_back("pmio_cb_align", alignment);
+  if (const char* alignment = std::getenv("MPICH_MPIIO_CB_ALIGN"))
+    pairs.emplace_back("pmio_cb_align", alignment);
   for (HintPair& pair : in_environment()) pairs.push_back(std::move(pair));
   return pairs;
 }

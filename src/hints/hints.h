@@ -83,8 +83,16 @@ Status set_hint(Hints& hints, std::string_view key, std::string_view value);
 // pmio_cb_align, and those of the environment PMIO_<KEY>, as pmio_<key>, in this order. PMIO_HINTS is not
 // among them.
 std::vector<HintPair> environment_hints();
-// The variables that these are made of, as one text: who has seen it before has the same hints.
-std::string environment_text();
+// Whether the environment has changed: each open asks, and may find hundreds of variables. Told by where they
+// are, as setenv, putenv and unsetenv leave them: not if a program writes into one that it has put there.
+class SeenEnvironment {
+ public:
+  bool is_now() const;
+  void see();
+
+ private:
+  std::vector<const char*> strings_;
+};
 
 // The pairs that text ("pattern:key=value:key=value,pattern2:...") gives to a file: where the shell pattern
 // matches the name as the program gave it, or its last component. Keys are as written, pmio's or the MPI

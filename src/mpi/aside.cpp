@@ -122,7 +122,7 @@ std::shared_ptr<File> logged_by_others(Handle& handle) {
   const std::optional<uint64_t> now = process.files_logged();
   const bool known = now && *now == handle.unlogged_at.load(std::memory_order_relaxed);
   if (known && !process.spans_nodes()) return nullptr;
-  Job* job = handle.identity ? process.joined_or_wanted(handle.hints) : nullptr;
+  Job* job = handle.identity ? process.joined_or_wanted(*handle.hints) : nullptr;
   if (job == nullptr) return nullptr;
   // A rank of another node does not count here. What it logs, this rank has open, or has just closed; or it
   // is contested.

@@ -58,9 +58,9 @@ std::vector<uint32_t> aggregators_of(const BufferingHints& hints, const std::vec
 
 // As this rank sees it.
 TwoPhaseOptions options_of(const Handle& handle, const std::vector<Place>& places, const Members& members) {
-  const BufferingHints& hints = handle.hints.buffering;
+  const BufferingHints& hints = handle.hints->buffering;
   TwoPhaseOptions options;
-  Layout layout = find_layout(*storage_of(handle.target().fd()), handle.hints.layout).layout;
+  Layout layout = find_layout(*storage_of(handle.target().fd()), handle.hints->layout).layout;
   if (layout.smallest_stripe_bytes() >= kSmallestStripe) options.layout = std::move(layout);
   options.alignment = hints.alignment;
   options.writes = hints.writes;
@@ -68,8 +68,8 @@ TwoPhaseOptions options_of(const Handle& handle, const std::vector<Place>& place
   options.buffer_bytes = hints.buffer_bytes;
   options.memory = hints.memory;
   options.aggregators = aggregators_of(hints, places, members, options.layout);
-  if (handle.hints.layout.striping_unit >= kSmallestStripe)
-    options.stripe_bytes = handle.hints.layout.striping_unit;
+  if (handle.hints->layout.striping_unit >= kSmallestStripe)
+    options.stripe_bytes = handle.hints->layout.striping_unit;
   return options;
 }
 
@@ -122,7 +122,7 @@ std::unique_ptr<BufferedFile> BufferedFile::make(const Handle& handle, const Ope
   TwoPhaseOptions options = in_force(agree(options_of(handle, places, members), comm), members);
   std::string name = job_name(Process::instance().id()) + "-" + std::to_string(handle.number);
   const bool in_log = options.memory == BufferMemory::pmem;
-  std::string directory = in_log ? Process::instance().log_directory(handle.hints) : std::string();
+  std::string directory = in_log ? Process::instance().log_directory(*handle.hints) : std::string();
   std::unique_ptr<BufferedFile> file(new BufferedFile(
       std::make_unique<MpiCollective>(std::move(members), comm, std::move(name), std::move(directory))));
   options.fresh_reads = Process::instance().spans_nodes();

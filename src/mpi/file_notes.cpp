@@ -36,7 +36,7 @@ std::string why_logged(const Handle& handle) {
   if (handle.engine().mode() != Mode::log) return {};
   const bool gathered = handle.gathering && handle.gathering->counters().exchanged_calls > 0;
   const std::string more = gathered ? "; gathered while cold" : "";
-  if (handle.hints.mode == Mode::log) return "pmio_mode=log" + more;
+  if (handle.hints->mode == Mode::log) return "pmio_mode=log" + more;
   return (handle.decided_late ? "it turned out not to be small" : "it was not expected to be small") + more;
 }
 

@@ -72,16 +72,16 @@ bool log_is_slow(const Handle& handle, const FileView& view, uint64_t bytes) {
 
 GatherWish wish_to_gather(Handle& handle, const FileView& view) {
   if (is_against_gathering(handle)) return GatherWish::none;
-  if (handle.hints.gather == Gather::on) return GatherWish::always;
+  if (handle.hints->gather == Gather::on) return GatherWish::always;
   if (!has_small_pieces(view)) return GatherWish::none;
   return log_is_slow(handle, view, kLeastWarm) ? GatherWish::asked : GatherWish::none;
 }
 
 bool is_against_gathering(const Handle& handle) {
   if (!handle.file || !handle.can_write() || handle.file->reach().spans_nodes()) return true;
-  if (handle.hints.gather == Gather::on) return false;
-  return handle.hints.gather == Gather::off || handle.hints.mode != Mode::automatic ||
-         handle.hints.goal == Goal::time_to_log || handle.hints.buffering.writes == Buffering::disable ||
+  if (handle.hints->gather == Gather::on) return false;
+  return handle.hints->gather == Gather::off || handle.hints->mode != Mode::automatic ||
+         handle.hints->goal == Goal::time_to_log || handle.hints->buffering.writes == Buffering::disable ||
          handle.closes_in_background;
 }
 

@@ -23,6 +23,7 @@
 #include "mpi/held_type.h"
 #include "mpi/info.h"
 #include "mpi/next.h"
+#include "mpi/shared_hints.h"
 #include "mpi/team.h"
 #include "node/file.h"
 #include "node/shared_pointer.h"
@@ -45,7 +46,7 @@ struct Handle {
   int amode = 0;
   std::string name;  // that the program gave, without_prefix
   std::string path;  // the same, absolute; empty where it is not known
-  Hints hints;
+  SharedHints hints;
   LibraryHints library_hints;
   FileStatistics::Pairs wished;            // wished_hints, if statistics are kept
   FileCalls calls;                         // of one that does not log, likewise
@@ -105,7 +106,7 @@ struct Handle {
     std::optional<Transfer> transfer;
     HeldType datatype;
   };
-  std::optional<SplitLater> split_later;
+  std::unique_ptr<SplitLater> split_later;
   std::optional<uint64_t> split;  // bytes that the split collective moved which has not been ended yet
 
   // Of a drain before a collective call that went to the library all the same, since the other ranks would

@@ -8,6 +8,7 @@
 #include "base/file_system.h"
 #include "hints/site_file.h"
 #include "mpi/errors.h"
+#include "mpi/names.h"
 #include "mpi/process.h"
 #include "mpi/site_hints.h"
 
@@ -94,12 +95,14 @@ std::vector<HintPair> pairs_of(MPI_Info info) {
 
 void read_info(MPI_Info info, bool say, Hints* hints) { apply(pairs_of(info), "MPI_Info", say, hints); }
 
-Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given) {
-  Hints hints = site_hints(false);
-  read_info(info, say, &hints);
+SharedHints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given) {
+  bool overridden = false;
+  SharedHints hints = site_hints(false, &overridden);
+  if (info != MPI_INFO_NULL) read_info(info, say, &hints.change());
+  if (!overridden) return hints;
   // Cray's library reads it itself, and others do not know it.
-  (void)apply_overrides("MPICH_MPIIO_HINTS", filename, say, &hints);
-  for (const auto& [key, value] : apply_overrides("PMIO_HINTS", filename, say, &hints)) {
+  (void)apply_overrides("MPICH_MPIIO_HINTS", filename, say, &hints.change());
+  for (const auto& [key, value] : apply_overrides("PMIO_HINTS", filename, say, &hints.change())) {
     if (!is_own(key)) given->set(key, value);
   }
   return hints;
@@ -107,9 +110,10 @@ Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given)
 
 // Whether the site wants files there logged, by the file's file system; by its directory's if there is no
 // file yet.
-static bool site_allows(const std::string& path) {
+static bool site_allows(const char* filename) {
   const SiteFile& site = site_file();
   if (site.file_systems_on.empty() && site.file_systems_off.empty()) return true;
+  const std::string path = without_prefix(filename);
   FileDescriptor place(open(path.c_str(), O_PATH | O_CLOEXEC));
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -117,8 +121,8 @@ static bool site_allows(const std::string& path) {
   return !place.ok() || site.allows_file_system(file_system_of(place.get()));
 }
 
-void obey_site(const std::string& path, Hints* hints) {
-  if (hints->mode == Mode::automatic && !site_allows(path)) hints->mode = Mode::off;
+void obey_site(const char* filename, SharedHints* hints) {
+  if ((*hints)->mode == Mode::automatic && !site_allows(filename)) hints->change().mode = Mode::off;
 }
 
 }  // namespace pmio

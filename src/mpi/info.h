@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "hints/hints.h"
 #include "mpi/library.h"
+#include "mpi/shared_hints.h"
 
 namespace pmio {
 
@@ -41,11 +41,11 @@ std::vector<HintPair> news_for_library(MPI_Info info, LibraryHints* known);
 
 // The hints for a file about to be opened, from all sources. What PMIO_HINTS has for the MPI library goes
 // into given. say: whether this caller complains about bad hints.
-Hints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given);
+SharedHints hints_for(const char* filename, MPI_Info info, bool say, GivenInfo* given);
 
 // Sets the mode to off if the site does not want files of that file system logged, and the user has not asked
 // for the log.
-void obey_site(const std::string& path, Hints* hints);
+void obey_site(const char* filename, SharedHints* hints);
 
 // Sets in hints what info has. say: complains about bad hints.
 void read_info(MPI_Info info, bool say, Hints* hints);

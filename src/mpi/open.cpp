@@ -39,7 +39,7 @@ void unmake(const char* filename) {
 // What is logged to the file of this name; null where nothing is.
 std::shared_ptr<File> logged_to(const std::string& path) {
   Process& process = Process::instance();
-  Job* job = process.can_log() ? process.joined_or_wanted(site_hints(false)) : nullptr;
+  Job* job = process.can_log() ? process.joined_or_wanted(*site_hints(false)) : nullptr;
   const std::optional<FileIdentity> identity = job == nullptr ? std::nullopt : identity_at(path);
   if (!identity) return nullptr;
   Result<std::shared_ptr<File>> file = job->find(*identity, path);
@@ -75,7 +75,7 @@ void complete_before_open(const char* filename) {
 bool is_wrong(MPI_Comm comm, const char* filename, int amode) {
   if (comm == MPI_COMM_NULL || filename == nullptr) return true;
   int between_groups = 0;
-  mpi().Comm_test_inter(comm, &between_groups);
+  if (comm != MPI_COMM_SELF) mpi().Comm_test_inter(comm, &between_groups);
   const auto ways = static_cast<unsigned>(amode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR));
   const bool reads = (amode & MPI_MODE_RDONLY) != 0, makes = (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0;
   const bool both = (amode & MPI_MODE_RDWR) != 0, in_turn = (amode & MPI_MODE_SEQUENTIAL) != 0;
@@ -130,8 +130,8 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   handle->rank = ranks.rank();
   handle->ranks = ranks.ranks();
   handle->hints = hints_for(filename, info, handle->rank == 0, &given);
-  obey_site(without_prefix(filename), &handle->hints);
-  if (handle->hints.stats > 0 || FileStatistics::on()) {
+  obey_site(filename, &handle->hints);
+  if (handle->hints->stats > 0 || FileStatistics::on()) {
     process.start_statistics();
     handle->wished = wished_hints(filename, info);
   }
@@ -140,7 +140,7 @@ int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     go_without_log(*handle, ranks, absolute_path(filename));
     complete_for_append(absolute_path(filename));
   }
-  const bool made = handle->rank == 0 && made_with_layout(filename, amode, handle->hints);
+  const bool made = handle->rank == 0 && made_with_layout(filename, amode, *handle->hints);
   (void)news_for_library(info, &handle->library_hints);
   handle->amode = amode;
   const bool undecided = begin_undecided(*handle, ranks, filename);

@@ -121,7 +121,7 @@ void Process::start() {
   mpi().Comm_size(MPI_COMM_WORLD, &ranks_);
   int level = MPI_THREAD_SINGLE;
   mpi().Query_thread(&level);
-  Hints hints = site_hints(rank_ == 0);
+  Hints hints = *site_hints(rank_ == 0);
   hints.stats = std::max(hints.stats, crays_statistics());
   can_log_ = all_agree_to_log(hints, level == MPI_THREAD_MULTIPLE) && meet_node(hints.interface);
   if (can_log_ && stats_level_ > 0) start_statistics();

@@ -73,7 +73,7 @@ NodeFiles Process::node_files() {
 // does.
 Job* Process::job_of_node() {
   if (Job* const known = joined()) return known;
-  const Result<Job*> job = this->job(site_hints(false));
+  const Result<Job*> job = this->job(*site_hints(false));
   return job.ok() ? job.value() : nullptr;
 }
 

@@ -67,15 +67,15 @@ void Process::watch_straight(const Handle& handle) {
 }
 
 Result<std::string> Process::statistics_directory(const Job* job) const {
-  const Hints site = site_hints(false);
-  if (site.stats_directory.empty()) {
-    std::string logs = log_directory(site);
+  const SharedHints site = site_hints(false);
+  if (site->stats_directory.empty()) {
+    std::string logs = log_directory(*site);
     const Status open = job != nullptr ? Status() : Directory::open(logs).status();
     return open.ok() ? Result<std::string>(std::move(logs)) : open;
   }
-  if (mkdir(site.stats_directory.c_str(), 0777) != 0 && errno != EEXIST)
-    return Status::from_errno(errno, "pmio_stats_dir " + site.stats_directory);
-  return site.stats_directory;
+  if (mkdir(site->stats_directory.c_str(), 0777) != 0 && errno != EEXIST)
+    return Status::from_errno(errno, "pmio_stats_dir " + site->stats_directory);
+  return site->stats_directory;
 }
 
 // A job that logs nothing has no log directory otherwise.

@@ -1,5 +1,6 @@
 #include "mpi/site_hints.h"
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -12,16 +13,14 @@ namespace {
 // Each open asks, and the environment hardly changes.
 struct LastHints {
   Mutex mutex;
-  bool is_known PMIO_GUARDED_BY(mutex) = false;  // and depends on no other variables
-  std::string environment PMIO_GUARDED_BY(mutex);
-  Hints hints PMIO_GUARDED_BY(mutex);
+  SeenEnvironment environment PMIO_GUARDED_BY(mutex);
+  bool overridden PMIO_GUARDED_BY(mutex) = false;
+  SharedHints hints PMIO_GUARDED_BY(mutex);
 };
 
-Hints read_site_hints(bool say, bool* name_variables) {
+Hints read_site_hints(bool say) {
   Hints hints;
-  *name_variables = false;
   for (const auto& [key, value] : environment_hints()) {
-    *name_variables = *name_variables || value.find('$') != std::string::npos;
     const Status status = set_hint(hints, key, value);
     if (!status.ok() && say) complain_once(status.message() + " (from the environment)");
   }
@@ -30,16 +29,15 @@ Hints read_site_hints(bool say, bool* name_variables) {
 
 }  // namespace
 
-Hints site_hints(bool say) {
+SharedHints site_hints(bool say, bool* overridden) {
   static LastHints& last = *new LastHints;
-  std::string environment = environment_text();
   const LockGuard lock(last.mutex);
-  if (say || !last.is_known || environment != last.environment) {
-    bool name_variables = false;  // in a directory
-    last.hints = read_site_hints(say, &name_variables);
-    last.is_known = !name_variables;
-    last.environment = std::move(environment);
+  if (say || !last.environment.is_now()) {
+    last.environment.see();
+    last.hints = SharedHints(read_site_hints(say));
+    last.overridden = std::getenv("PMIO_HINTS") != nullptr || std::getenv("MPICH_MPIIO_HINTS") != nullptr;
   }
+  if (overridden != nullptr) *overridden = last.overridden;
   return last.hints;
 }
 

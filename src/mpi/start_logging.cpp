@@ -102,10 +102,10 @@ Attempt open_for_log(const Handle& handle, Job& job, const Means& means) {
   Job::OpenOptions options;
   options.path = handle.path;
   options.read_only = !handle.can_write();
-  options.layout = handle.hints.layout;
+  options.layout = handle.hints->layout;
   options.closes_in_background = closes_in_background(handle);
-  options.holds_back = holds_back(handle.hints);
-  if (!options.holds_back) options.direct_from = direct_from(handle.hints, options.closes_in_background);
+  options.holds_back = holds_back(*handle.hints);
+  if (!options.holds_back) options.direct_from = direct_from(*handle.hints, options.closes_in_background);
   if (cluster != nullptr) options.reach = Spanning::over(*cluster);
   Result<std::shared_ptr<File>> opened = job.open(options);
   if (!opened.ok()) return cannot_open(opened.status());
@@ -137,7 +137,7 @@ Status bring_in_first(const Handle& handle, const std::optional<FileIdentity>& i
 
 // No job of the log, or no place in it for this file.
 Attempt attempt_log(const Handle& handle, const Means& means, const std::optional<FileIdentity>& identity) {
-  const Result<Job*> job = Process::instance().job(handle.hints);
+  const Result<Job*> job = Process::instance().job(*handle.hints);
   if (!job.ok()) return cannot("there is no log", job.status());
   if (job.value()->has_lost_log()) return cannot("the log directory was removed");  // which has been said
   const bool leads = handle.rank == 0 || (means.cluster != nullptr && means.cluster->leads_node());
@@ -155,7 +155,7 @@ Attempt attempt_straight(const Handle& handle) {
   if (!size.ok()) return cannot("its size cannot be told");
   Attempt straight{Candidate(), std::move(opened.file), static_cast<int64_t>(size.value())};
   // What is held back must be seen by all, on the node's logs alone.
-  if (!holds_back(handle.hints) || Process::instance().spans_nodes()) return straight;
+  if (!holds_back(*handle.hints) || Process::instance().spans_nodes()) return straight;
   Attempt logged = attempt_log(handle, {}, identity_at(handle.path));
   straight.misconfigured = std::move(logged.misconfigured);
   if (logged.file) straight.size_bytes = logged.size_bytes;
@@ -164,14 +164,14 @@ Attempt attempt_straight(const Handle& handle) {
 }
 
 Attempt attempt(const Handle& handle, const Means& means) {
-  if (handle.hints.mode == Mode::off) return cannot("pmio_mode=off");
+  if (handle.hints->mode == Mode::off) return cannot("pmio_mode=off");
   if (handle.path.empty()) return cannot("a name that may be two files'");
   if (!handle.against.empty()) return cannot(handle.against);
-  if (goes_straight(handle.hints.mode)) return attempt_straight(handle);
+  if (goes_straight(handle.hints->mode)) return attempt_straight(handle);
   if (means.cluster == nullptr && means.claims == nullptr && Process::instance().spans_nodes())
     return cannot("other ranks do not log it");
   const std::optional<FileIdentity> identity = identity_at(handle.path);
-  if (means.cluster == nullptr && handle.hints.mode == Mode::automatic &&
+  if (means.cluster == nullptr && handle.hints->mode == Mode::automatic &&
       !suits_automatic(handle.path, identity))
     return cannot("its file system is untried: pmio_mode=log");
   return attempt_log(handle, means, identity);
@@ -209,7 +209,7 @@ OpenStatement statement_of(const Handle& handle, const Cluster* cluster, const A
   said.has_complaint = !mine.misconfigured.ok();
   said.proposed_tag = propose_tag();
   if (handle.rank == 0) said.open_number = new_open_number();
-  if (goes_straight(handle.hints.mode)) said.mode = static_cast<int64_t>(handle.hints.mode);
+  if (goes_straight(handle.hints->mode)) said.mode = static_cast<int64_t>(handle.hints->mode);
   if (!mine.file && !mine.straight) return said;
   const FileIdentity identity = mine.file ? mine.file->identity() : *mine.straight->target().identity();
   OpenedFile& file = said.file.emplace();
@@ -248,12 +248,12 @@ struct AcrossNodesWay {
 // Collective.
 Means means_of(const Handle& handle, Opening& ranks, const char** why_not) {
   Process& process = Process::instance();
-  if (ranks.all_of_the_job()) return {process.join_nodes(handle.hints), nullptr};
+  if (ranks.all_of_the_job()) return {process.join_nodes(*handle.hints), nullptr};
   if (ranks.all_on_this_node()) return {nullptr, process.claims()};
   // Nothing of it is in their logs.
   *why_not = "only read";
   if (!handle.can_write() && process.known_group(ranks) == nullptr) return {};
-  Cluster* const group = process.join_group(handle.hints, ranks, why_not);
+  Cluster* const group = process.join_group(*handle.hints, ranks, why_not);
   return {group, group != nullptr ? process.claims() : nullptr};
 }
 
@@ -261,9 +261,9 @@ Means means_of(const Handle& handle, Opening& ranks, const char** why_not) {
 AcrossNodesWay span_nodes(Handle& handle, Opening& ranks, bool opened) {
   enum { kNothing, kStraight, kLog };
   Process& process = Process::instance();
-  const bool off = handle.hints.mode == Mode::off;
+  const bool off = handle.hints->mode == Mode::off;
   const bool some = ranks.all_of_the_job() || process.claims() != nullptr;
-  const bool straight = goes_straight(handle.hints.mode);
+  const bool straight = goes_straight(handle.hints->mode);
   const bool suits =
       some && opened && !off && !straight && seen_by_other_nodes(handle.path, 0, handle.rank == 0);
   const int way = ranks.least(straight ? kStraight : suits ? kLog : kNothing);
@@ -335,8 +335,8 @@ void begin_buffering(Handle& handle, const Opening& ranks) {
 
 bool closes_in_background(const Handle& handle) {
   const Job* job = Process::instance().joined();
-  return handle.hints.closes_in_background &&
-         (job != nullptr ? job->options().background : handle.hints.background);
+  return handle.hints->closes_in_background &&
+         (job != nullptr ? job->options().background : handle.hints->background);
 }
 
 Status bring_in_pending(const std::string& log_directory, const FileIdentity& identity,

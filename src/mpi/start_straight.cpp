@@ -18,7 +18,7 @@ constexpr const char* kSharedMemory = "/dev/shm";
 Status bring_in(const Handle& handle, const FileIdentity& identity) {
   if (handle.rank != 0) return {};
   const Process& process = Process::instance();
-  const std::string logs = process.log_directory(handle.hints);
+  const std::string logs = process.log_directory(*handle.hints);
   return has_other_jobs(logs, process.id()) ? bring_in_pending(logs, identity, handle.path) : Status();
 }
 
@@ -54,8 +54,8 @@ void begin_straight(Handle& handle, const Opening& ranks, std::unique_ptr<Straig
   handle.shared =
       std::make_unique<SharedPointer>(std::string(kSharedMemory) + "/pmio-pointer-" + job_name(process.id()) +
                                       "-" + std::to_string(handle.number));
-  handle.why_not = std::string("pmio_mode=") + mode_name(handle.hints.mode);
-  if (handle.hints.mode == Mode::twophase) handle.buffered = BufferedFile::make(handle, ranks);
+  handle.why_not = std::string("pmio_mode=") + mode_name(handle.hints->mode);
+  if (handle.hints->mode == Mode::twophase) handle.buffered = BufferedFile::make(handle, ranks);
   Process::instance().watch_straight(handle);
   handle.set_engine(handle.buffered ? two_phase_engine() : independent_engine());
 }

@@ -50,23 +50,37 @@ void note_opener(Handle& handle, Opening& ranks) {
   }
 }
 
-// Whether the log outlives a power failure, or would.
-bool log_outlives_power(const Hints& hints) {
+// Where the log of a file is, or would be.
+struct ExpectedLog {
+  SharedHints hints;
+  Job* job = nullptr;
+  std::string directory;
+  bool outlives_power = false;
+};
+
+ExpectedLog find_expected_log(const SharedHints& hints) {
   Process& process = Process::instance();
-  if (Job* job = process.joined()) return outlives_power(job->medium().kind(), job->medium().durability());
-  static std::pair<std::string, bool> last;
-  if (std::string directory = process.log_directory(hints); last.first != directory) {
-    const bool outlives = may_outlive_power(directory, hints.durability);
-    last = {std::move(directory), outlives};
-  }
-  return last.second;
+  ExpectedLog log{hints, process.joined(), process.log_directory(*hints)};
+  log.outlives_power = log.job != nullptr
+                           ? outlives_power(log.job->medium().kind(), log.job->medium().durability())
+                           : may_outlive_power(log.directory, hints->durability);
+  return log;
+}
+
+// Most files have the hints of the one before.
+const ExpectedLog& expected_log(const Handle& handle) {
+  static ExpectedLog last;
+  if (!last.hints.are(handle.hints) || last.job != Process::instance().joined())
+    last = find_expected_log(handle.hints);
+  return last;
 }
 
 // Not where the log outlives a power failure, which then every write that returned is to do. Of one that
 // appends only the library knows where its shared pointer begins.
 bool may_wait_and_see(const Handle& handle) {
-  return handle.hints.mode == Mode::automatic &&
-         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 && !log_outlives_power(handle.hints);
+  return handle.hints->mode == Mode::automatic &&
+         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 &&
+         !expected_log(handle).outlives_power;
 }
 
 // Of a file of several nodes: whether it was used in ways that some network file systems are not right for
@@ -107,7 +121,7 @@ Status bring_in_before(Handle& handle, const char* filename) {
   const bool leads = handle.group != nullptr ? handle.group->cluster->leads_node() : handle.rank == 0;
   if (!leads) return {};
   const Process& process = Process::instance();
-  handle.looked_in = process.log_directory(handle.hints);
+  handle.looked_in = expected_log(handle).directory;
   if (!has_other_jobs(handle.looked_in, process.id())) return {};
   const std::string path = absolute_path(filename);
   const std::optional<FileIdentity> identity = identity_at(path);
@@ -133,7 +147,7 @@ void start(Handle& handle) {
 
 // If the file were logged, a contiguous write of so many bytes would go straight to it all the same.
 uint64_t straight_from(const Handle& handle) {
-  const DirectFrom from = direct_from(handle.hints, closes_in_background(handle));
+  const DirectFrom from = direct_from(*handle.hints, closes_in_background(handle));
   return std::max(from.cold, from.warm);
 }
 

@@ -54,7 +54,7 @@ struct AnyRank {
 AnyRank agree_on_view(Handle& handle, MPI_Info info, bool leaves_view, GatherWish gathers) {
   bool news = false;
   if (info != MPI_INFO_NULL) {
-    read_info(info, handle.rank == 0, &handle.hints);
+    read_info(info, handle.rank == 0, &handle.hints.change());
     news = !news_for_library(info, &handle.library_hints).empty() && kLibraryKeepsHintsOfViews;
   }
   // MPI does not make all ranks meet here, but its libraries do, and programs count on it. HDF5 does between
@@ -141,7 +141,7 @@ Outcome file_set_atomicity(Handle& handle, int flag) {
 Outcome file_set_info(Handle& handle, MPI_Info info) {
   // No hint of pmio's can change on an open file, but it complains about a bad one.
   if (info == MPI_INFO_NULL) return std::nullopt;
-  read_info(info, handle.rank == 0, &handle.hints);
+  read_info(info, handle.rank == 0, &handle.hints.change());
   (void)news_for_library(info, &handle.library_hints);
   return std::nullopt;
 }

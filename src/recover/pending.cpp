@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "log/nodes_note.h"
 #include "medium/job_name.h"
 #include "recover/recorded.h"
@@ -18,6 +19,17 @@ namespace {
 
 constexpr uint64_t kPatienceNs = 10'000'000'000;
 constexpr std::chrono::milliseconds kPause{5};
+
+// No job makes its directory, logs and has died within so short a time. Many small files ask more often.
+constexpr uint64_t kTooShortToDieNs = 1'000'000;
+
+// When a job was last seen to have a directory for itself.
+struct LastAlone {
+  Mutex mutex;
+  uint64_t seen_ns PMIO_GUARDED_BY(mutex) = 0;
+  uint64_t own_job PMIO_GUARDED_BY(mutex) = 0;
+  std::string directory PMIO_GUARDED_BY(mutex);
+};
 
 Status pending_status(const RecoverReport& report) {
   for (const JobOutcome& job : report.jobs) {
@@ -108,8 +120,17 @@ Status recover_pending_file(const std::string& directory, const FileIdentity& id
 }  // namespace
 
 bool has_other_jobs(const std::string& directory, uint64_t own_job) {
+  static LastAlone& last = *new LastAlone;
+  const uint64_t now = monotonic_ns();
+  const LockGuard lock(last.mutex);
+  if (now - last.seen_ns < kTooShortToDieNs && last.own_job == own_job && last.directory == directory)
+    return false;
   const auto names = other_jobs(directory, job_name(own_job));
-  return !names.ok() || !names.value().empty();
+  if (!names.ok() || !names.value().empty()) return true;
+  last.seen_ns = now;
+  last.own_job = own_job;
+  last.directory = directory;
+  return false;
 }
 
 Status recover_pending(const std::string& directory, const FileIdentity& identity, const std::string& path,

@@ -80,6 +80,11 @@ OWN_OPTIONS = 'const char* __asan_default_options(void) { return "exitcode=9"; }
 QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "exitcode=0:report_bugs=0"}
 
 
+def counts():
+    """Those of libpmio.so's roll calls."""
+    return set(Path("/dev/shm").glob("pmio-roll-*"))
+
+
 class Chooser:
     def __init__(self, build, scratch):
         self.mpis = mpi_libraries.load(build)
@@ -88,6 +93,7 @@ class Chooser:
         self.other = places.yielding(build)
         self.scratch = scratch
         self.wrong = []
+        self.counts_before = counts()  # of jobs that were killed in MPI_Init
         self.installed = self.scratch / "installed" / "libpmio.so"  # another installation's
         self.installed.parent.mkdir()
         for file in (self.preloaded, build / "lib" / "pmio-mpi.list", *(mpi.runtime for mpi in self.mpis)):
@@ -201,14 +207,10 @@ class Chooser:
 
     def check_left(self):
         """No count is left in shared memory; that of a job that starts just now is soon gone."""
-
-        def names():
-            return set(Path("/dev/shm").glob("pmio-roll-*"))
-
-        left = names()
+        left = counts() - self.counts_before
         if left:
             time.sleep(2)
-        if left := left & names():
+        if left := left & counts():
             self.wrong.append(f"left in shared memory: {left}")
 
     def check_waiting(self, mpi):
