@@ -7,10 +7,12 @@ not always right. Its records are kept in the build directory and used again whi
   differential.py --seeds 1-1000 --ranks 4 --mpi mpich-5.0.2          more than CTest runs
   differential.py --seeds 1-200 --torture                             logs of 1 to 4 MiB
   differential.py --seeds 1-200 --mode independent                    without a log
+  differential.py --seeds 1-300 --mode twophase --set PMIO_CB_ALIGN=2 one alignment
   differential.py --seeds 1-200 --ranks 4 --two-nodes                 also files of groups of both (MPICH 5)
   differential.py --seeds 17-17 --keep DIRECTORY                      leaves files and records for a look
 """
 
+import argparse
 import random
 import shutil
 import tempfile
@@ -54,6 +56,13 @@ def buffering(chooser):
     }
 
 
+def setting(text):
+    name, equals, value = text.partition("=")
+    if not name.startswith("PMIO_") or not equals:
+        raise argparse.ArgumentTypeError(f"'{text}' is not PMIO_NAME=VALUE")
+    return name, value
+
+
 def compare_seed(seed, reference, expected, found, trouble):
     """The complaint, or ''."""
     wanted, got = differential.of_seed(expected, seed), differential.of_seed(found, seed)
@@ -73,6 +82,7 @@ def compare_batch(reference, subject, options, first, count):
     modes = ["log", "log", "auto"] if subject.mpi.tag == reference.mpi.tag else ["log"]
     modes = [options.mode] if options.mode else modes
     settings = random_settings(first, options.torture, logs, modes) if subject.pmio else {}
+    settings |= dict(options.set)
     if options.two_nodes:
         settings |= mpi_libraries.TWO_NODES
     found, trouble = subject.run(first, count, settings, options.keep)
@@ -108,6 +118,14 @@ def parse_options():
     parser.add_argument("--work", type=Path, help="where the files are written; default: the temporary directory")
     parser.add_argument("--torture", action="store_true", help="tiny logs")
     parser.add_argument("--mode", help="PMIO_MODE; default: log, and auto if the reference is of the same MPI")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="NAME=VALUE",
+        help="a setting of pmio's that is not chosen at random",
+    )
     parser.add_argument("--two-nodes", action="store_true", help="the MPI takes this host for two")
     parser.add_argument("--plain", action="store_true", help="no pmio: compare an MPI with the reference")
     parser.add_argument("--keep", type=Path, help="leave the files and records of the run under pmio here")
