@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "mpi/errors.h"
+#include "mpi/gathering.h"
+#include "mpi/library_engine.h"
 #include "mpi/next_functions.h"
 #include "mpi/pointers.h"
 #include "mpi/process.h"
@@ -62,32 +64,39 @@ int set_library_view(Handle& handle) {
 
 // Where this rank is in a handle that the library has.
 struct PlaceInView {
-  FileView view;
+  std::optional<FileView> view;  // nothing: the handle's own
   HeldType etype, filetype;
   MPI_Offset position = 0;
 };
 
-// Whether the library may still write, by a call that has returned. On one node that does no harm: all see
-// the file as it is. What several nodes know of it would be old.
-bool may_write_later(const Handle& handle) {
-  return handle.nonblocking_in_library.load(std::memory_order_relaxed) && handle.file->reach().spans_nodes();
+// What several nodes know of the file would be old if somebody writes it meanwhile. On one node all see it as
+// it is.
+bool may_be_written_meanwhile(const Handle& handle) {
+  return handle.file->reach().spans_nodes() &&
+         (library_may_write_later() || handle.file->usage().has_other_handles());
 }
 
-// Nothing, if pmio could not go on from there.
-std::optional<PlaceInView> place_in_library(const Handle& handle) {
-  if (handle.split_in_library || may_write_later(handle)) return {};
+// False: it is none that pmio takes.
+bool take_view(const Handle& handle, PlaceInView* place) {
   MPI_Offset displacement = 0;
   MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
   char datarep[MPI_MAX_DATAREP_STRING + 1] = "";
   if (next_functions.File_get_view.next()(handle.real, &displacement, &etype, &filetype, datarep) !=
       MPI_SUCCESS)
-    return {};
-  std::optional<PlaceInView> place(std::in_place);
+    return false;
   place->etype = HeldType::taken(etype);
   place->filetype = HeldType::taken(filetype);
   Result<FileView> view = FileView::make(displacement, etype, filetype, datarep);
-  if (!view.ok() || !suits_log(handle, *view)) return {};
+  if (!view.ok() || !suits_log(handle, *view)) return false;
   place->view = std::move(view).value();
+  return true;
+}
+
+// Nothing, if pmio could not go on from there.
+std::optional<PlaceInView> place_in_library(const Handle& handle) {
+  std::optional<PlaceInView> place(std::in_place);
+  if (handle.split_in_library || may_be_written_meanwhile(handle)) return {};
+  if (handle.viewed_aside && !take_view(handle, &*place)) return {};
   if (next_functions.File_get_position.next()(handle.real, &place->position) != MPI_SUCCESS) return {};
   return place;
 }
@@ -100,6 +109,16 @@ std::optional<int64_t> shared_in_library(Handle& handle, bool is_used) {
     value = -1;
   const int64_t told = handle.team.from(0, value);
   return told < 0 ? std::nullopt : std::optional(told);
+}
+
+// What the library has written is where the log would be, and on several nodes each node's client of the file
+// system shows it. MPI's code.
+int settle_in_library(Handle& handle) {
+  if (!handle.can_write()) return MPI_SUCCESS;
+  if (handle.file->reach().spans_nodes()) return sync_in_library(handle);
+  const Medium& medium = Process::instance().joined()->medium();
+  const bool outlives = outlives_power(medium.kind(), medium.durability());
+  return outlives ? error_class(handle.file->changes().sync()) : MPI_SUCCESS;
 }
 
 // Collective, when the library has done all that was asked of it, and the file systems' clients know of it:
@@ -182,22 +201,30 @@ int step_aside(Handle& handle, const char* reason) {
   return raise_code(handle, code);
 }
 
-void step_back(Handle& handle) {
+int step_back(Handle& handle) {
   const OwnCalls own(handle.real);
   std::optional<PlaceInView> place = place_in_library(handle);
-  if (handle.can_write() && handle.file->reach().spans_nodes()) sync_in_library(handle);
-  int64_t any[] = {place ? 0 : 1, handle.uses_shared.load(std::memory_order_relaxed) ? 1 : 0};
-  if (!handle.team.largest(any) || any[0] != 0) return;
+  const FileView& view = place && place->view ? *place->view : handle.view;
+  int64_t any[] = {place ? 0 : 1, handle.uses_shared.load(std::memory_order_relaxed) ? 1 : 0,
+                   place ? static_cast<int64_t>(wish_to_gather(handle, view)) : 0,
+                   is_against_gathering(handle) ? 1 : 0};
+  if (!handle.team.largest(any) || any[0] != 0) return MPI_SUCCESS;
+  const int settled = handle.team.worst(settle_in_library(handle));
+  if (settled != MPI_SUCCESS) return settled;
   const std::optional<int64_t> shared = shared_in_library(handle, any[1] != 0);
-  if (!shared || !know_file_again(handle)) return;
-  handle.view = std::move(place->view);
-  handle.etype = std::move(place->etype);
-  handle.filetype = std::move(place->filetype);
+  if (!shared || !know_file_again(handle)) return MPI_SUCCESS;
+  if (place->view) {
+    handle.view = std::move(*place->view);
+    handle.etype = std::move(place->etype);
+    handle.filetype = std::move(place->filetype);
+  }
   handle.position = place->position;
   handle.shared_start = *shared;
   ++handle.view_epoch;
   handle.until_not_atomic = false;
   handle.set_engine(log_engine());
+  choose_gathering(handle, static_cast<GatherWish>(any[2]), any[3] != 0);
+  return MPI_SUCCESS;
 }
 
 int drain_together(Handle& handle) { return raise_for_all(handle, drain_all_ranks(handle)); }
@@ -222,9 +249,9 @@ Status drain_before_straight_call(Handle& handle, bool will_write) {
   return drained;
 }
 
-void sync_in_library(Handle& handle) {
+int sync_in_library(Handle& handle) {
   const OwnCalls own(handle.real);
-  (void)next_functions.File_sync.next()(handle.real);
+  return next_functions.File_sync.next()(handle.real);
 }
 
 Outcome drain_before_library_call(Handle& handle, bool will_write, bool collective) {

@@ -20,8 +20,12 @@ inline bool suits_log(const Handle& handle, const FileView& view) {
 
 // Collective. Atomic mode is off again, for which the handle had stepped aside: it logs from now on, with the
 // view and the pointers that the library has. It stays handed on, on all ranks, if a rank cannot: of a view
-// that pmio hands on, or on several nodes if nonblocking calls may be under way.
-void step_back(Handle& handle);
+// that pmio hands on, or on several nodes if nonblocking calls may be under way, or other
+// handles have the file.
+//
+// Returns MPI's code, which has not been through the error handler: what the library has written may not be
+// where the log would be. Then it stays handed on, too.
+int step_back(Handle& handle);
 
 // Collective: on return the file holds all that the handle's ranks have written, and no rank has begun a
 // later call. Returns MPI's code. If one rank fails, all do, each with its own class where it has one. Errors
@@ -43,8 +47,9 @@ Status drain_before_straight_call(Handle& handle, bool will_write);
 // Collective: drain_before_straight_call of all ranks, before one that writes. As drain_together.
 int drain_together_before_straight_call(Handle& handle);
 
-// Collective: the library syncs its handle. The program's error handler learns nothing of it.
-void sync_in_library(Handle& handle);
+// Collective: the library syncs its handle. The program's error handler learns nothing of it. MPI's code. All
+// ranks have no nonblocking call under way (library_may_write_later).
+int sync_in_library(Handle& handle);
 
 // The size of the file of a handle that does not log has been set. What ranks have logged meanwhile may have
 // been drained and truncated. Local.

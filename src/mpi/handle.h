@@ -94,10 +94,11 @@ struct Handle {
   std::atomic<bool> uses_shared{false};
   // Of one that has logged: handed on for as long as atomic mode is on. The same on all ranks.
   bool until_not_atomic = false;
-  std::atomic<bool> nonblocking_in_library{false};  // a call has begun there
-  uint64_t view_epoch = 0;                          // set_views so far
-  int64_t shared_start = 0;  // of the current epoch's shared pointer: not 0 before the first set_view of an
-                             // append, and where the library has had it
+  bool was_aside = false;     // likewise, at some time
+  bool viewed_aside = false;  // a view was set meanwhile
+  uint64_t view_epoch = 0;    // set_views so far
+  int64_t shared_start = 0;   // of the current epoch's shared pointer: not 0 before the first set_view of an
+                              // append, and where the library has had it
 
   // A split collective that has begun, and moves its bytes in its end. transfer: of explicit offset; nothing:
   // this rank has no bytes.

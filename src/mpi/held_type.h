@@ -18,7 +18,7 @@ class HeldType {
   static HeldType taken(MPI_Datatype type) {
     HeldType held;
     held.type_ = type;
-    held.own_ = !is_named(type);
+    held.own_ = !is_predefined(type);
     return held;
   }
   HeldType(HeldType&& other) noexcept : type_(other.type_), own_(std::exchange(other.own_, false)) {}
@@ -40,10 +40,17 @@ class HeldType {
   }
 
  private:
-  static bool is_named(MPI_Datatype type) {
+  static int combiner_of(MPI_Datatype type) {
     int integers = 0, addresses = 0, types = 0, combiner = 0;
     mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
+    return combiner;
+  }
+  static bool is_named(MPI_Datatype type) { return combiner_of(type) == MPI_COMBINER_NAMED; }
+  // Those of MPI_Type_create_f90_real and its like are, too.
+  static bool is_predefined(MPI_Datatype type) {
+    const int combiner = combiner_of(type);
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
   }
 
   MPI_Datatype type_{};

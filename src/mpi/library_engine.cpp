@@ -1,5 +1,7 @@
 #include "mpi/library_engine.h"
 
+#include <atomic>
+
 #include "mpi/aside.h"
 #include "mpi/calls.h"
 #include "mpi/close.h"
@@ -10,6 +12,8 @@
 namespace pmio {
 namespace {
 
+std::atomic<bool> has_begun_nonblocking_calls{false};
+
 class HandedOn final : public LibraryEngine {};
 constinit HandedOn the_library_engine;
 
@@ -17,10 +21,12 @@ constinit HandedOn the_library_engine;
 
 Engine& library_engine() { return the_library_engine; }
 
+bool library_may_write_later() { return has_begun_nonblocking_calls.load(std::memory_order_relaxed); }
+
 Moved LibraryEngine::transfer(Handle& handle, const Transfer& transfer, Completion completion) {
   const bool writes = transfer.direction == Direction::write;
   if (completion == Completion::nonblocking)
-    handle.nonblocking_in_library.store(true, std::memory_order_relaxed);
+    has_begun_nonblocking_calls.store(true, std::memory_order_relaxed);
   if (transfer.pointer == Pointer::shared) handle.uses_shared.store(true, std::memory_order_relaxed);
   return {drain_before_library_call(handle, writes, transfer.collective)};
 }

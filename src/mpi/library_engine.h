@@ -6,6 +6,10 @@
 
 namespace pmio {
 
+// Whether the library may still write or read some file of this process, by a call that has returned: a
+// nonblocking one of a handle that is handed on. Nobody learns when the library is done with it.
+bool library_may_write_later();
+
 class LibraryEngine : public Engine {
  public:
   constexpr LibraryEngine() : Engine(true) {}

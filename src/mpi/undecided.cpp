@@ -67,7 +67,7 @@ ExpectedLog find_expected_log(const SharedHints& hints) {
   return log;
 }
 
-// Most files have the hints of the one before.
+// Most files have the hints of the one before. Not where threads may be in MPI at the same time.
 const ExpectedLog& expected_log(const Handle& handle) {
   static ExpectedLog last;
   if (!last.hints.are(handle.hints) || last.job != Process::instance().joined())
@@ -75,12 +75,16 @@ const ExpectedLog& expected_log(const Handle& handle) {
   return last;
 }
 
+bool log_outlives_power(const Handle& handle) {
+  const bool alone = !Process::instance().threads_at_once();
+  return alone ? expected_log(handle).outlives_power : find_expected_log(handle.hints).outlives_power;
+}
+
 // Not where the log outlives a power failure, which then every write that returned is to do. Of one that
 // appends only the library knows where its shared pointer begins.
 bool may_wait_and_see(const Handle& handle) {
   return handle.hints->mode == Mode::automatic &&
-         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 &&
-         !expected_log(handle).outlives_power;
+         (handle.amode & (MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND)) == 0 && !log_outlives_power(handle);
 }
 
 // Of a file of several nodes: whether it was used in ways that some network file systems are not right for
@@ -93,7 +97,8 @@ bool needs_log(const Handle& handle) {
 
 // As far as this rank has written and read it.
 bool has_shown_to_be_small(const Handle& handle) {
-  return !handle.in_library() && !handle.file->usage().has_few_calls(0, 0, false) && !needs_log(handle) &&
+  return !handle.in_library() && !handle.was_aside && !handle.file->usage().has_few_calls(0, 0, false) &&
+         !needs_log(handle) &&
          handle.file->usage().has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }
 
@@ -128,6 +133,13 @@ Status bring_in_before(Handle& handle, const char* filename) {
   return identity ? bring_in_pending(handle.looked_in, *identity, path) : Status();
 }
 
+// Collective. Open MPI's sync fails at once on a rank with a nonblocking call under way, while others wait
+// for it.
+bool all_sync_in_library(Handle& handle, const Opening& ranks) {
+  return ranks.on_all_ranks(!library_may_write_later()) &&
+         ranks.on_all_ranks(sync_in_library(handle) == MPI_SUCCESS);
+}
+
 void start(Handle& handle) {
   MPI_Offset position = 0;
   if (next_functions.File_get_position.next()(handle.real, &position) != MPI_SUCCESS)
@@ -137,7 +149,8 @@ void start(Handle& handle) {
                 : handle.group != nullptr      ? handle.group->comm
                                                : Process::instance().comm());
   // Other nodes read by the log what was written before.
-  if (handle.group != nullptr && handle.can_write()) sync_in_library(handle);
+  if (handle.group != nullptr && handle.can_write() && !all_sync_in_library(handle, ranks))
+    handle.against = "small, and not synced";
   start_logging(handle, ranks, true);
   if (!handle.file) go_without_log(handle, ranks, handle.path);
   if (handle.in_library()) return;
@@ -256,7 +269,8 @@ void note_size(const Handle& handle, bool small) {
 }
 
 bool is_small(const Handle& handle) {
-  if (handle.decided_late || handle.in_library() || !may_wait_and_see(handle) || needs_log(handle))
+  if (handle.decided_late || handle.was_aside || handle.in_library() || !may_wait_and_see(handle) ||
+      needs_log(handle))
     return false;
   return handle.file->usage().has_few_calls(kFewCalls, kFewBytes, handle.opener == Opener::together);
 }

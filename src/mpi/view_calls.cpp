@@ -24,9 +24,17 @@ constexpr char kAtomicMode[] = "atomic mode";
 
 // Collective.
 Outcome end_atomic_mode(Handle& handle) {
-  const int code = next_functions.File_set_atomicity.next()(handle.real, 0);
-  if (handle.team.worst(code == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER) == MPI_SUCCESS) step_back(handle);
-  return code;
+  const int code = after_library_call(handle, next_functions.File_set_atomicity.next()(handle.real, 0));
+  const int worst = handle.team.worst(code == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER);
+  return worst == MPI_SUCCESS ? raise_code(handle, step_back(handle)) : code;
+}
+
+// Of a handle that may come back from the library.
+void note_view_aside(Handle& handle, MPI_Info info) {
+  handle.viewed_aside = true;
+  if (info == MPI_INFO_NULL) return;
+  read_info(info, handle.rank == 0, &handle.hints.change());
+  (void)news_for_library(info, &handle.library_hints);
 }
 
 // The library has an error for such a view.
@@ -78,6 +86,7 @@ int hand_hints_on(Handle& handle, MPI_Info info) {
 Outcome file_set_view(Handle& handle, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                       const char* datarep, MPI_Info info) {
   decide(handle);
+  if (handle.until_not_atomic) note_view_aside(handle, info);
   if (handle.in_library()) return std::nullopt;
   Result<FileView> view = is_wrong(etype, filetype, datarep) ? Result<FileView>(Status(Code::invalid, ""))
                                                              : FileView::make(disp, etype, filetype, datarep);
@@ -122,7 +131,7 @@ Outcome file_get_view(Handle& handle, MPI_Offset* disp, MPI_Datatype* etype, MPI
 Outcome file_set_atomicity(Handle& handle, int flag) {
   // Atomic mode is left to the library: its locks must see every access.
   if (handle.in_library() && !handle.until_not_atomic) {
-    if (flag != 0) handle.against = kAtomicMode;
+    if (flag != 0 && handle.against.empty()) handle.against = kAtomicMode;
     if (flag == 0 && handle.against == kAtomicMode) handle.against.clear();
     return std::nullopt;
   }
@@ -132,9 +141,11 @@ Outcome file_set_atomicity(Handle& handle, int flag) {
   if (most[0] != 0 && most[1] != 0) return raise_code(handle, MPI_ERR_ARG);
   if (flag == 0) return handle.until_not_atomic ? end_atomic_mode(handle) : std::nullopt;
   if (handle.until_not_atomic) return std::nullopt;
-  const bool logs = handle.file != nullptr && !handle.straight;
+  const bool logs = handle.file != nullptr && !handle.straight && !handle.buffered;
   Outcome outcome = leave_to_library(handle, kAtomicMode);
   handle.until_not_atomic = logs && handle.in_library();
+  handle.was_aside = handle.was_aside || handle.until_not_atomic;
+  handle.viewed_aside = false;
   return outcome;
 }
 

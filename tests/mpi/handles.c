@@ -187,13 +187,52 @@ static void atomic_mode_ends_in_a_nonblocking_call(MPI_File file, int logs) {
 
 static void atomic_mode_ends(const char* name) {
   MPI_File file = opened(name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL);
-  const int logs = is_logged(file);
+  const char* mode = getenv("PMIO_MODE");
+  const int logs = mode == NULL || strcmp(mode, "off") != 0;
+  check(is_logged(file) == logs, "logged, but where pmio is off or not there");
   ints_around_atomic_mode(file, logs);
   shared_pointer_around_atomic_mode(file);
 #ifndef OPEN_MPI /* it never gives back the lock of such a call */
   atomic_mode_ends_in_a_nonblocking_call(file, logs);
 #endif
   MPI_File_close(&file);
+}
+
+static void write_small_files(const char* name) {
+  char path[4096];
+  for (int i = 0; i < 9; ++i) {
+    snprintf(path, sizeof path, "%s-small-%d", name, i);
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL);
+    check(MPI_File_write_at_all(file, 4 * rank, &i, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+          "write_at_all");
+    MPI_File_close(&file);
+    if (rank == 0) remove(path);
+  }
+}
+
+/* Files behind small ones are handed on at first. One rank moves the library's shared pointer, of which the
+ * others do not know; atomic mode comes and goes; then the file turns out not to be small. */
+static void atomic_mode_of_a_file_that_looks_small(const char* name) {
+  char path[4096];
+  int value = 1;
+  write_small_files(name);
+  snprintf(path, sizeof path, "%s-large", name);
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL);
+  if (rank == 0) MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  check(MPI_File_set_atomicity(file, 1) == MPI_SUCCESS, "set_atomicity");
+  check(MPI_File_set_atomicity(file, 0) == MPI_SUCCESS, "set_atomicity");
+  for (value = 2; value < 10; ++value)
+    check(MPI_File_write_at_all(file, 4 * (100 + value * ranks + rank), &value, 1, MPI_INT,
+                                MPI_STATUS_IGNORE) == MPI_SUCCESS,
+          "write_at_all");
+  if (rank == 0) MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  meet(file);
+  check(read_int(file, 0) == 1 && read_int(file, 1) == 10, "written by the shared pointer");
+  for (value = 2; value < 10; ++value)
+    check(read_int(file, 100 + value * ranks + (rank + 1) % ranks) == value, "written by all");
+  MPI_File_close(&file);
+  if (rank == 0) remove(path);
 }
 
 static void info(const char* name) {
@@ -223,6 +262,7 @@ int main(int argc, char** argv) {
   views(argv[1]);
   atomic_mode(argv[1]);
   atomic_mode_ends(argv[1]);
+  atomic_mode_of_a_file_that_looks_small(argv[1]);
   info(argv[1]);
   deleting(argv[1]);
   return conclude();
