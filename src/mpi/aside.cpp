@@ -73,7 +73,8 @@ struct PlaceInView {
 // it is.
 bool may_be_written_meanwhile(const Handle& handle) {
   return handle.file->reach().spans_nodes() &&
-         (library_may_write_later() || handle.file->usage().has_other_handles());
+         (library_may_write_later() || handle.file->usage().has_other_handles() ||
+          others_handed_on(handle, handle.file->identity()));
 }
 
 // False: it is none that pmio takes.
