@@ -258,12 +258,14 @@ void Scenario::write_behind(uint64_t seed) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-Scenario::Operation Scenario::choose(Random& random) {
+Scenario::Operation Scenario::choose(Random& random) const {
+  const int atomic = settings_.by_all ? 1 : 4;  // by_all: none of them is in atomic mode
   const struct {
     Operation operation;
     int weight;
-  } table[] = {{kWrite, 29}, {kBehind, 4}, {kRead, 20},   {kView, 14}, {kReopen, 8}, {kQuery, 5},
-               {kResize, 5}, {kSync, 3},   {kOrdered, 4}, {kTurns, 2}, {kDelete, 2}, {kAtomic, 4}};
+  } table[] = {{kWrite, 33 - atomic}, {kBehind, 4}, {kRead, 20},  {kView, 14},
+               {kReopen, 8},          {kQuery, 5},  {kResize, 5}, {kSync, 3},
+               {kOrdered, 4},         {kTurns, 2},  {kDelete, 2}, {kAtomic, atomic}};
   int64_t choice = random.below(100);
   for (const auto& row : table)
     if ((choice -= row.weight) < 0) return row.operation;

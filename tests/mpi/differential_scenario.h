@@ -74,7 +74,7 @@ class Scenario {
   };
 
   // differential_scenario.cpp: choosing, opening, closing
-  static Operation choose(Random& random);
+  Operation choose(Random& random) const;
   void step(int index);
   void dispatch(Operation operation, Handle& handle, uint64_t seed);
   void open_one(uint64_t seed);
