@@ -4,10 +4,10 @@ alone, and shared but none closed before all are written (held); and shared ones
 rank, through a view (strided).
 
 Plain and under pmio take turns, and in being first, in directories that are removed at the end only. ext4 passes over
-inodes that were deleted in the last five minutes, one by one: compare on one that has not lost many. Compared are medians of the
-seconds of the slowest rank, and of the processor time of all. With strace, system calls per file are counted, without
-those by which ranks wait for each other, and those that a thread does now and then. --check looks at them, and at
-nothing else.
+inodes that were deleted in the last five minutes, one by one: compare on one that has not lost many. Compared are
+medians of the seconds of the slowest rank, and of the processor time of all. With strace, system calls per file are
+counted, without those by which ranks wait for each other, and those that a thread does now and then. --check looks at
+them, and at nothing else.
 
   bench/files.py --mpi mpich-5.0.2 --repetitions 11 --json results.json
 """

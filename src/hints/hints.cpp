@@ -270,24 +270,19 @@ static bool is_variable_of(std::string_view name, std::string_view key) {
                     [](unsigned char a, unsigned char b) { return a == std::toupper(b); });
 }
 
-template <class Take>
-static void for_own_variables(const Take& take) {
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
-    if (std::string_view(*variable).starts_with("PMIO_")) take(std::string_view(*variable));
-}
-
 static std::vector<HintPair> in_environment() {
   std::vector<HintPair> pairs;
-  for_own_variables([&pairs](std::string_view value) {
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++) {
+    std::string_view value = *variable;
     const std::string_view name = take_until(value, '=');
     const auto* key = std::find_if(kKeys.begin(), kKeys.end(),
                                    [name](std::string_view one) { return is_variable_of(name, one); });
     // As getenv has it, the first of two is the one that counts.
     if (key == kKeys.end() ||
         std::any_of(pairs.begin(), pairs.end(), [key](const HintPair& pair) { return pair.first == *key; }))
-      return;
+      continue;
     pairs.emplace_back(*key, value);
-  });
+  }
   return pairs;
 }
 

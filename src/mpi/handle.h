@@ -107,7 +107,7 @@ struct Handle {
     std::optional<Transfer> transfer;
     HeldType datatype;
   };
-  std::unique_ptr<SplitLater> split_later;
+  std::optional<SplitLater> split_later;
   std::optional<uint64_t> split;  // bytes that the split collective moved which has not been ended yet
 
   // Of a drain before a collective call that went to the library all the same, since the other ranks would

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <utility>
 
 #include "base/mutex.h"
 #include "mpi/errors.h"

@@ -91,14 +91,13 @@ class SplitBegin {
     if (failed)
       the_two_phase_engine.without_bytes(handle, call, failed);
     else
-      handle.split_later.reset(new Handle::SplitLater{call.direction, std::nullopt, HeldType()});
+      handle.split_later = Handle::SplitLater{call.direction, std::nullopt, HeldType()};
   }
   Status take_error(Handle& /*handle*/) { return {}; }
 
  private:
   Status keep(Handle& handle, int64_t etype_offset) {
-    handle.split_later.reset(
-        new Handle::SplitLater{transfer_.direction, transfer_, HeldType(transfer_.datatype)});
+    handle.split_later = Handle::SplitLater{transfer_.direction, transfer_, HeldType(transfer_.datatype)};
     Transfer& later = *handle.split_later->transfer;
     later.pointer = Pointer::explicit_offset;
     later.offset = etype_offset;
@@ -116,8 +115,7 @@ Moved TwoPhaseEngine::transfer(Handle& handle, const Transfer& transfer, Complet
 }
 
 Moved TwoPhaseEngine::end_split(Handle& handle) {
-  const std::unique_ptr<Handle::SplitLater> taken = std::move(handle.split_later);
-  const Handle::SplitLater& later = *taken;
+  const Handle::SplitLater later = *std::exchange(handle.split_later, std::nullopt);
   if (later.transfer) return carry_out(*this, handle, *later.transfer, Completion::split);
   return {raise_error(handle, take_part(handle, later.direction))};
 }

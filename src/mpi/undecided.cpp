@@ -76,8 +76,8 @@ const ExpectedLog& expected_log(const Handle& handle) {
 }
 
 bool log_outlives_power(const Handle& handle) {
-  const bool alone = !Process::instance().threads_at_once();
-  return alone ? expected_log(handle).outlives_power : find_expected_log(handle.hints).outlives_power;
+  const bool threads = Process::instance().threads_at_once();
+  return threads ? find_expected_log(handle.hints).outlives_power : expected_log(handle).outlives_power;
 }
 
 // Not where the log outlives a power failure, which then every write that returned is to do. Of one that
